@@ -1,0 +1,209 @@
+"""One class per failure: its docstring is the message, beside it the exit status and what to try.
+
+Two statuses, because the wrappers (`once run`, `once lock`) must not be taken for the command they wrap: `wrapping`
+is theirs, `telling` is that of every other verb. The message and the hint are formatted with the keyword arguments.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class OnceError(Exception):
+    """Internal error: {what}"""
+
+    wrapping: ClassVar[int] = 125
+    telling: ClassVar[int] = 2
+    hint: ClassVar[str] = ""
+
+    def __init__(self, **details: object) -> None:
+        super().__init__(details)
+        self.details = details
+
+    @property
+    def message(self) -> str:
+        """The docstring with this failure's details, one line."""
+        return " ".join((type(self).__doc__ or "").format(**self.details).split())
+
+    @property
+    def advice(self) -> str:
+        """What the reader can try, or nothing."""
+        return self.hint.format(**self.details)
+
+    def __str__(self) -> str:
+        return f"{self.message}. Try: {self.advice}" if self.advice else self.message
+
+
+class Refused(OnceError):
+    """{what}"""
+
+
+class NotNow(OnceError):
+    """Nothing was run, and a later start may succeed: {what}"""
+
+    wrapping = 75
+    telling = 75
+
+
+# Wrong calls
+
+
+class CommandMissing(Refused):
+    """No command to run"""
+
+    hint = "put it after two dashes: once {verb} … -- COMMAND [ARG…]"
+
+
+class ScheduleMissing(Refused):
+    """`once run` needs --schedule, since without slots a fast job would run on every host"""
+
+    hint = 'once run --task {task} --schedule "0 * * * *" -- …, or `once lock` for mutual exclusion only'
+
+
+class TaskNameInvalid(Refused):
+    """Task name {name} is refused: {why}"""
+
+
+class TaskNameTaken(Refused):
+    """Task name {name} differs from the known task {known} in upper and lower case only"""
+
+    hint = "write --task {known}"
+
+
+class DurationInvalid(Refused):
+    """{text} is no duration{why}"""
+
+    hint = "90, 90s, 5m, 1h30m or 2d"
+
+
+class InstantInvalid(Refused):
+    """{text} is no instant"""
+
+    hint = "2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h"
+
+
+class ScheduleInvalid(Refused):
+    """Schedule {expression!r} is refused: {why}"""
+
+    hint = "{repair}"
+
+
+class ZoneInvalid(Refused):
+    """Time zone {name!r} is refused: {why}"""
+
+    hint = "{repair}"
+
+
+class ZoneAmbiguous(Refused):
+    """NOT run: {why}"""
+
+    hint = "write --tz on every line"
+
+
+class SlotInvalid(Refused):
+    """{slot} is no slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
+
+
+class SettingInvalid(Refused):
+    """{where}: {why}"""
+
+
+class SignalUnknown(Refused):
+    """{name} is no signal"""
+
+    hint = "TERM, INT, HUP, QUIT, USR1, USR2, or a number"
+
+
+class NoSuchTask(Refused):
+    """No such task: {task}"""
+
+    hint = "once status lists them all"
+
+
+class NoSuchRun(Refused):
+    """Task {task} has no run {number}"""
+
+    hint = "once runs {task}"
+
+
+# The database
+
+
+class AddressInvalid(Refused):
+    """No database: {why}"""
+
+    hint = "{repair}"
+
+
+class NoDatabaseSet(Refused):
+    """NOT run: no database set, {why}"""
+
+    hint = "{repair}"
+
+
+class StoreUnusable(Refused):
+    """{store} cannot be used: {why}"""
+
+    hint = "{repair}"
+
+
+class NotInitialised(Refused):
+    """{store} has no schema for once"""
+
+    hint = "once init --db ADDRESS, as a role that may create it"
+
+
+class SchemaTooNew(Refused):
+    """{store} has protocol {found}, this once speaks {known}"""
+
+    hint = "upgrade once-run on this host"
+
+
+class SchemaTooOld(Refused):
+    """{store} has schema {found}, this once needs {known}"""
+
+    hint = "once init"
+
+
+class HostsStillOld(Refused):
+    """NOT upgraded: hosts with an older protocol were seen in the last week: {hosts}"""
+
+    hint = "upgrade once-run there first, or once init --force"
+
+
+class RightsMissing(Refused):
+    """Role {role} may not {what} in {store}"""
+
+    hint = "once init --grant {role}, as the schema's owner"
+
+
+class Unreachable(NotNow):
+    """{store} is out of reach: {why}"""
+
+
+class ClockOff(NotNow):
+    """NOT run: this host's clock says {host_time}, the database's {store_time}: {offset} apart, more than {limit}"""
+
+    hint = "set this host's clock (timedatectl), or the database's"
+
+
+# The run
+
+
+class LeaseLost(OnceError):
+    """The lease of {task} run {number} was lost ({why}), so the command was killed"""
+
+    wrapping = 123
+    hint = "once runs {task}"
+
+
+class CommandNotFound(OnceError):
+    """{command}: no such command; recorded as a failed run"""
+
+    wrapping = 127
+
+
+class CommandNotExecutable(OnceError):
+    """{command} cannot be executed: {why}; recorded as a failed run"""
+
+    wrapping = 126

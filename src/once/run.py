@@ -1,0 +1,155 @@
+"""The nouns: a task, its runs and their outcomes; exit status from wait status and back.
+
+All instants are aware UTC datetimes, all intervals timedeltas.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of a run. Only RUNNING may change, save that a LOST run's own late end may still arrive."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    SKIPPED = "skipped"
+    EXCUSED = "excused"
+
+    @property
+    def was_started(self) -> bool:
+        """Whether a command was, or may have been, started: skips and excuses hold a row without one."""
+        return self not in (Outcome.SKIPPED, Outcome.EXCUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One instant of a schedule: the identity of a scheduled run.
+
+    `local` is the wall clock time in the schedule's zone without offset (`2026-10-25T02:30`), `fold` its PEP 495
+    fold. They are stored to notice two hosts whose zone data differ.
+    """
+
+    at: datetime
+    local: str
+    fold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A schedule as written: expression, zone and who fires it (`cron` or `kubernetes`)."""
+
+    expression: str
+    zone: str
+    engine: str = "cron"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who starts a command. `machine` is None where nothing proves that two starts share a machine (containers)."""
+
+    host: str
+    machine: str | None
+    boot: str | None
+    pid: int
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What names a holder's own run in every write: the number and the secret token."""
+
+    task: str
+    number: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ended, as its holder saw it. `signal` is the signal that killed the command, if one did.
+
+    `retry_at` is set when the holder itself will retry: until then nobody else may take the slot.
+    """
+
+    outcome: Outcome
+    reason: str | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+    started_at: datetime | None = None
+    finished_at: datetime
+    duration: timedelta | None = None
+    retry_at: datetime | None = None
+    tail: bytes = b""
+    tail_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One attempt to run the command: one row of the table."""
+
+    task: str
+    number: int
+    outcome: Outcome
+    reason: str | None = None
+    slot: datetime | None = None
+    slot_local: str | None = None
+    fold: int | None = None
+    attempt: int = 1
+    attempts: int = 1
+    retry_at: datetime | None = None
+    host: str = ""
+    pid: int = 0
+    boot: str | None = None
+    user: str = ""
+    command: tuple[str, ...] = ()
+    command_hash: str = ""
+    fired_at: datetime | None = None
+    claimed_at: datetime | None = None
+    started_at: datetime | None = None
+    beat_at: datetime | None = None
+    lease_until: datetime | None = None
+    finished_at: datetime | None = None
+    duration: timedelta | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+    late_outcome: Outcome | None = None
+    late_status: int | None = None
+    late_at: datetime | None = None
+    tail: bytes = field(default=b"", repr=False)
+    tail_dropped: int = 0
+    clock_offset: timedelta | None = None
+    by_hand: bool = False
+    once_version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task and the little that is known of it beyond its runs."""
+
+    name: str
+    last_number: int = 0
+    settled_through: datetime | None = None
+    paused_at: datetime | None = None
+    paused_until: datetime | None = None
+    retired_at: datetime | None = None
+    line: Line | None = None
+    in_force_since: datetime | None = None
+
+
+def exit_status_of(wait_status: int) -> tuple[int, int | None]:
+    """The exit status a shell would report, and the signal that killed the command, if one did.
+
+    128+n for a death by signal n, as sh(1) does.
+    """
+    if os.WIFSIGNALED(wait_status):
+        signal = os.WTERMSIG(wait_status)
+        return 128 + signal, signal
+    return os.WEXITSTATUS(wait_status), None

@@ -1,0 +1,70 @@
+"""The signals that arrive, caught from the first instant of the process: as PID 1 the kernel drops what is not caught.
+
+Until a claim is under way a signal ends `once` at once, by raising Interrupted: nothing is lost by it. From then on
+signals are only noted, in order, for whoever supervises the command to forward.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+FORWARDED = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+"""What is passed on to the command."""
+
+STOPPING = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT))
+"""What asks a command to end."""
+
+
+class Interrupted(BaseException):
+    """A signal came while nothing was claimed. Not an Exception: no `except Exception` may swallow it."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+class Arrivals:
+    """The signals of this process. One object is made, first thing, and handed down."""
+
+    def __init__(self) -> None:
+        self._noted: deque[int] = deque()
+        self._noting = False
+
+    def catch(self) -> None:
+        """Install the handlers. A signal that was inherited as ignored (nohup) stays ignored."""
+        for signum in FORWARDED:
+            if signal.getsignal(signum) is not signal.SIG_IGN:
+                signal.signal(signum, self._arrived)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """While inside, signals are noted and do not raise. What was noted stays noted on leaving."""
+        before, self._noting = self._noting, True
+        try:
+            yield
+        finally:
+            self._noting = before
+
+    def take(self) -> int | None:
+        """The oldest noted signal, which is then no longer noted; None when there is none."""
+        return self._noted.popleft() if self._noted else None
+
+    def waiting(self) -> bool:
+        """Whether a signal has been noted and not taken."""
+        return bool(self._noted)
+
+    def _arrived(self, signum: int, _frame: FrameType | None) -> None:
+        if not self._noting:
+            raise Interrupted(signum)
+        self._noted.append(signum)

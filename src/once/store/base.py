@@ -1,0 +1,160 @@
+"""The store: a port of domain verbs. These docstrings are the contract; one conformance suite holds every store to it.
+
+Every verb is bounded in time and leaves nothing half written. Breakage is an exception: `Unreachable` when a later
+try may succeed (and the answer, if one was under way, is unknown), another OnceError when it will not. Everything
+else is a value. A verb that raised may be called again with the same arguments: claims find their own token, beats
+and finishes find their own row.
+
+Times that decide are the store's: the server's clock in PostgreSQL, CLOCK_BOOTTIME of the same boot in SQLite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
+from once.verdict import Facts, Verdict, Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One start's request to be the holder. The token is made before the first try and kept for every further one."""
+
+    task: str
+    token: str
+    wish: Wish
+    slot: Slot | None
+    line: Line | None
+    lease: timedelta
+    holder: Holder
+    command: tuple[str, ...]
+    command_hash: str
+    clock_offset: timedelta | None = None
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What came of a claim. `hold` is there exactly when the verdict is Go: this start is the holder."""
+
+    verdict: Verdict
+    facts: Facts
+    hold: Hold | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The answer to a beat. When the run is no longer ours, `outcome` and `reason` are what its row says now."""
+
+    ours: bool
+    outcome: Outcome | None = None
+    reason: str | None = None
+
+
+class Recorded(StrEnum):
+    """What a finish came to."""
+
+    AS_ENDED = "as ended"
+    ALREADY = "already"
+    INSTEAD_OF_LOST = "instead of lost"
+    LATE = "late"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A numbered, forward-only step of the schema, run in one transaction with its record."""
+
+    number: int
+    name: str
+    sql: str
+
+
+class Store(Protocol):
+    """Where tasks and runs are recorded."""
+
+    name: str
+    """What messages call it: the address without any password."""
+
+    def look(self, claim: Claim) -> Facts:
+        """The read before: one query, no lock, on a connection made for it if there is none.
+
+        Running rows of expired leases count as not alive. An unknown task is `known=False`; `taken_name` is the
+        task whose name differs in case only. Raises NotInitialised, SchemaTooNew or SchemaTooOld, RightsMissing.
+        """
+        ...
+
+    def claim(self, claim: Claim) -> Claimed:
+        """The transaction: lock, expire, touch, find our token, decide, write, commit.
+
+        Rows that cannot be locked count as alive. A repeated call with a token that already holds answers Go with
+        the same Hold. A Skip that is to be recorded is, where the slot has no row.
+        """
+        ...
+
+    def beat(self, hold: Hold, lease: timedelta, *, started_at: datetime | None = None) -> Beat:
+        """Extend the lease to the store's now + lease, if the row is ours and running, even when it has expired."""
+        ...
+
+    def finish(self, hold: Hold, ending: Ending) -> Recorded:
+        """Record how the run ended, if the row is ours and running.
+
+        After LOST: with no later attempt of the slot the true ending replaces it (INSTEAD_OF_LOST), otherwise the
+        late_* columns are filled (LATE). Recorded before: ALREADY. No row with that token: UNKNOWN.
+        """
+        ...
+
+    def sight(self, claim: Claim) -> None:
+        """Note that this host started `once` for the task; a row a host, last_seen at most a day old."""
+        ...
+
+    def tasks(self) -> list[Task]:
+        """Every task, by name, each with the line it was last seen with."""
+        ...
+
+    def task(self, name: str) -> Task | None:
+        """One task."""
+        ...
+
+    def runs(self, task: str, *, limit: int | None = None) -> Iterator[Run]:
+        """The task's runs, newest first, streamed; without the tails."""
+        ...
+
+    def run(self, task: str, number: int | None = None) -> Run | None:
+        """One run whole, tail included; without a number the newest that was started."""
+        ...
+
+    def now(self) -> datetime:
+        """The store's clock."""
+        ...
+
+    def identity(self) -> str:
+        """A random name that the store got when it was made: journals tell by it where an entry belongs."""
+        ...
+
+    def pending(self) -> list[Migration]:
+        """The migrations that this once has and the store has not."""
+        ...
+
+    def migrate(self, *, despite_old_hosts: bool = False) -> list[Migration]:
+        """Bring the schema up to date and say what was done; waits for no lock longer than a second at a time.
+
+        Raises HostsStillOld, RightsMissing, SchemaTooNew.
+        """
+        ...
+
+    def grants(self, role: str) -> list[str]:
+        """The SQL that lets a role run once; empty where the store knows no roles."""
+        ...
+
+    def grant(self, role: str) -> None:
+        """Run it."""
+        ...
+
+    def close(self) -> None:
+        """Give back the connection. The next verb makes a new one."""
+        ...

@@ -1,0 +1,194 @@
+"""decide(): may this run? A pure function of plain values, asked twice: before the claim, and again under its lock.
+
+The order of the questions is the contract. What is settled or done comes first, so that pause, lateness and overlap
+can never reopen it; what is alive comes before what may be retried; the overlap policy comes last, since it is about
+other slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from once.run import Line, Outcome
+
+
+class Overlap(StrEnum):
+    """What to do when another run of the task is alive."""
+
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+class Reason(StrEnum):
+    """Why a start does not run its command."""
+
+    SETTLED = "settled"
+    DONE = "done"
+    EXCUSED = "excused"
+    SKIPPED_BEFORE = "skipped before"
+    HELD = "held"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    FIRST_SIGHT = "first sight"
+    NOT_IN_FORCE = "not in force"
+    PAUSED = "paused"
+    RETIRED = "retired"
+    LATE = "late"
+    TOO_SOON = "too soon"
+    OVERLAP = "overlap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """As much of another run as a decision, or the line that explains it, needs."""
+
+    number: int
+    outcome: Outcome
+    slot: datetime | None
+    attempt: int
+    host: str
+    pid: int
+    claimed_at: datetime | None
+    lease_until: datetime | None
+    retry_at: datetime | None
+    exit_status: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a start asks for.
+
+    `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
+    when the slot was given by hand. `fired_at` is by this host's clock, as are the slots it is compared with.
+    """
+
+    slot: datetime | None
+    fired_at: datetime
+    on_time: timedelta | None = None
+    attempts: int = 1
+    overlap: Overlap = Overlap.SKIP
+    start_within: timedelta | None = None
+    min_interval: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the store knows at one moment, by the database's clock `now`.
+
+    `latest` is the newest attempt of the wished slot, `blocker` the newest other run that is alive: its row says
+    running and its lease is good, or a transaction holds its fence. `in_force_since` is when the line this start
+    carries was first seen in its current interval, `line` and `command_hash` what the task was last seen with.
+    """
+
+    now: datetime
+    identity: str
+    known: bool = False
+    settled_through: datetime | None = None
+    paused: bool = False
+    retired: bool = False
+    succeeded: bool = False
+    latest: Brief | None = None
+    latest_alive: bool = False
+    blocker: Brief | None = None
+    last_claimed_at: datetime | None = None
+    in_force_since: datetime | None = None
+    line: Line | None = None
+    command_hash: str | None = None
+    previous_success: datetime | None = None
+    seen_today: bool = False
+    taken_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Run the command, as this attempt of the slot."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Do not run it. `recorded`: a row says so, if the slot has none yet; `run` is the run that is the reason."""
+
+    reason: Reason
+    recorded: bool = False
+    run: Brief | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Ask again later: this run is in the way, and the policy is to wait for its end."""
+
+    run: Brief
+
+
+Verdict = Go | Skip | Wait
+
+AFTER_SKIP = {Outcome.EXCUSED: Reason.EXCUSED, Outcome.SKIPPED: Reason.SKIPPED_BEFORE}
+
+
+def decide(wish: Wish, facts: Facts) -> Verdict:
+    """Say whether the wished run may start, and as which attempt."""
+    verdict = _by_slot(wish, facts) if wish.slot is not None else None
+    return verdict or _by_policy(wish, facts) or Go(_next_attempt(facts))
+
+
+def must_write(verdict: Verdict) -> bool:
+    """Whether the verdict has to be taken again under the lock, because something would be written."""
+    return isinstance(verdict, Go) or (
+        isinstance(verdict, Skip) and (verdict.recorded or verdict.reason is Reason.FIRST_SIGHT)
+    )
+
+
+def _by_slot(wish: Wish, facts: Facts) -> Skip | None:
+    assert wish.slot is not None
+    latest = facts.latest
+    if facts.settled_through is not None and wish.slot <= facts.settled_through:
+        return Skip(Reason.SETTLED)
+    if facts.succeeded:
+        return Skip(Reason.DONE, run=latest)
+    if latest is not None:
+        return _by_latest(latest, wish, facts)
+    if wish.on_time is not None and _before_in_force(wish, facts):
+        return Skip(Reason.FIRST_SIGHT if facts.in_force_since is None else Reason.NOT_IN_FORCE)
+    return None
+
+
+def _by_latest(latest: Brief, wish: Wish, facts: Facts) -> Skip | None:
+    if latest.outcome in AFTER_SKIP:
+        return Skip(AFTER_SKIP[latest.outcome], run=latest)
+    if facts.latest_alive:
+        return Skip(Reason.HELD, run=latest)
+    if latest.outcome is Outcome.CANCELLED:
+        return Skip(Reason.CANCELLED, run=latest)
+    return None if latest.attempt < wish.attempts else Skip(Reason.FAILED, run=latest)
+
+
+def _before_in_force(wish: Wish, facts: Facts) -> bool:
+    """Slots count from the first time that this schedule was seen; what was on time then counts too."""
+    assert wish.slot is not None and wish.on_time is not None
+    since = facts.in_force_since
+    return (since is None or wish.slot < since) and wish.fired_at - wish.slot > wish.on_time
+
+
+def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
+    recorded = wish.slot is not None
+    if facts.retired:
+        return Skip(Reason.RETIRED, recorded)
+    if facts.paused:
+        return Skip(Reason.PAUSED, recorded)
+    if wish.slot and wish.start_within is not None and wish.fired_at - wish.slot > wish.start_within:
+        return Skip(Reason.LATE, recorded)
+    if facts.last_claimed_at and facts.now - facts.last_claimed_at < wish.min_interval:
+        return Skip(Reason.TOO_SOON, recorded)
+    if facts.blocker is None:
+        return None
+    if wish.overlap is Overlap.WAIT:
+        return Wait(facts.blocker)
+    return Skip(Reason.OVERLAP, recorded, facts.blocker)
+
+
+def _next_attempt(facts: Facts) -> int:
+    return facts.latest.attempt + 1 if facts.latest is not None else 1
