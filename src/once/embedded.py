@@ -1,0 +1,68 @@
+"""The embedded default and its refusals: when no database is set, may this host keep its record in a file of its own?
+
+One host needs no set-up. But a host that belongs to a cluster and lost its settings (cron drops the environment)
+must not fall back to a file: every host would then win against nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from once import host
+from once.errors import NoDatabaseSet
+from once.settings import Settings
+
+USED = "used-database.json"
+SET_IT = "set db in /etc/once.toml (cron drops your environment), or --db local for a record of this host alone"
+
+
+def default_address(settings: Settings, environ: Mapping[str, str], *, root: Path = Path("/")) -> str:
+    """`local`, or a refusal. Raises NoDatabaseSet."""
+    if settings.unreadable:
+        files = ", ".join(str(file) for file in settings.unreadable)
+        raise NoDatabaseSet(why=f"and {files} cannot be read by {host.user_name()}", repair=f"chmod +r {files}, or --db")
+    used = last_use(settings.state_dir)
+    if used:
+        raise NoDatabaseSet(why=f"but this host used {used}", repair=SET_IT)
+    if host.in_container(environ, root=root):
+        raise NoDatabaseSet(
+            why="and a container's own file would be seen by no other and is lost with it",
+            repair="ONCE_DB in the container's environment, or --db sqlite:PATH on a volume",
+        )
+    return "local"
+
+
+def note_use(state_dir: Path, name: str) -> None:
+    """Remember that this host's record is in that database. Best effort: a run is not refused for want of the note."""
+    path = state_dir / USED
+    try:
+        if _noted(path) == name:
+            os.utime(path)
+            return
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps({"db": name}), encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        return
+
+
+def last_use(state_dir: Path, *, shared: Path = Path("/var/lib/once")) -> str | None:
+    """Which database this user, or root for this host, used last, and until when; None if never."""
+    for path in (state_dir / USED, shared / USED):
+        name = _noted(path)
+        if name:
+            until = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+            return f"{name} until {until:%a %Y-%m-%d %H:%M}"
+    return None
+
+
+def _noted(path: Path) -> str | None:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["db"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,146 @@
+"""Where values come from: flag, environment (ONCE_…), the user's file, /etc/once.toml, default; the first that has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from once import host
+from once.errors import SettingInvalid
+from once.instants import parse_duration
+
+SYSTEM_FILE = Path("/etc/once.toml")
+TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a host or user has set, before any flag.
+
+    `db` is None when nothing names a database, `db_from` says where the address stood. `unreadable` are the files
+    that are there but may not be read: they may have named a database.
+    """
+
+    db: str | None = None
+    db_from: str = ""
+    db_wait: timedelta | None = None
+    lease: timedelta | None = None
+    max_skew: timedelta | None = None
+    tail: int | None = None
+    tz: str | None = None
+    scope: str = ""
+    off: bool = False
+    record_args: bool = True
+    state_dir: Path = field(default_factory=Path)
+    unreadable: tuple[Path, ...] = ()
+
+
+def resolve(environ: Mapping[str, str], *, system_file: Path = SYSTEM_FILE) -> Settings:
+    """The settings of this host and user. Raises SettingInvalid, which names file or variable and key."""
+    found: dict[str, Any] = {}
+    unreadable: list[Path] = []
+    for name in READERS:
+        variable = f"ONCE_{name.upper()}"
+        if variable in environ and (environ[variable] or name != "db"):
+            _take(found, name, environ[variable], variable)
+    for file in _files(environ, system_file):
+        values = _read(file, unreadable)
+        for name in values.keys() - found.keys():
+            if name not in READERS:
+                raise SettingInvalid(where=file, why=f"unknown setting {name!r}; known are {', '.join(READERS)}")
+            _take(found, name, values[name], str(file))
+    found.setdefault("state_dir", state_directory(environ))
+    return Settings(**found, unreadable=tuple(unreadable))
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where this user's journal and embedded database are: /var/lib/once for root, else by the XDG specification."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/once")
+    if environ.get("XDG_STATE_HOME"):
+        return Path(environ["XDG_STATE_HOME"], "once")
+    home = host.home(environ)
+    return home / ".local/state/once" if home else Path(f"/var/tmp/once-{os.geteuid()}")
+
+
+def _files(environ: Mapping[str, str], system_file: Path) -> list[Path]:
+    home = host.home(environ)
+    if environ.get("XDG_CONFIG_HOME"):
+        return [Path(environ["XDG_CONFIG_HOME"], "once.toml"), system_file]
+    return [home / ".config/once.toml", system_file] if home else [system_file]
+
+
+def _read(file: Path, unreadable: list[Path]) -> dict[str, Any]:
+    try:
+        text = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError:
+        unreadable.append(file)
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingInvalid(where=file, why=str(error)) from None
+
+
+def _take(found: dict[str, Any], name: str, value: object, where: str) -> None:
+    try:
+        found[name] = READERS[name](value)
+    except (ValueError, TypeError) as error:
+        raise SettingInvalid(where=f"{where}: {name}", why=str(error)) from None
+    if name == "db":
+        found["db_from"] = where
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"must be a text in quotes, not {value!r}")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = _text(value).lower()
+    if word not in TRUE + FALSE:
+        raise ValueError(f"must be true or false, not {word!r}")
+    return word in TRUE
+
+
+def _duration(value: object) -> timedelta:
+    return parse_duration(str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value))
+
+
+def _size(value: object) -> int:
+    size = int(value) if isinstance(value, int | str) else -1
+    if size < 0:
+        raise ValueError(f"must be a number of bytes, not {value!r}")
+    return size
+
+
+def _path(value: object) -> Path:
+    path = Path(_text(value))
+    if not path.is_absolute():
+        raise ValueError(f"must be an absolute path, not {str(path)!r}")
+    return path
+
+
+READERS: dict[str, Callable[[object], Any]] = {
+    "db": _text,
+    "db_wait": _duration,
+    "lease": _duration,
+    "max_skew": _duration,
+    "tail": _size,
+    "tz": _text,
+    "scope": _text,
+    "off": _flag,
+    "record_args": _flag,
+    "state_dir": _path,
+}
