@@ -40,6 +40,7 @@ class Arrivals:
     def __init__(self) -> None:
         self._noted: deque[int] = deque()
         self._noting = False
+        self._for_good = False
 
     def catch(self) -> None:
         """Install the handlers. A signal that was inherited as ignored (nohup) stays ignored."""
@@ -54,7 +55,11 @@ class Arrivals:
         try:
             yield
         finally:
-            self._noting = before
+            self._noting = before or self._for_good
+
+    def note_for_good(self) -> None:
+        """From now on signals are only noted, whatever `noted` block is left: a run is at stake."""
+        self._noting = self._for_good = True
 
     def take(self) -> int | None:
         """The oldest noted signal, which is then no longer noted; None when there is none."""

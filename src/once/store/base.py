@@ -80,6 +80,10 @@ class Store(Protocol):
     name: str
     """What messages call it: the address without any password."""
 
+    def connect(self) -> None:
+        """Make the connection now, if there is none, so that what follows can be timed without it."""
+        ...
+
     def look(self, claim: Claim) -> Facts:
         """The read before: one query, no lock, on a connection made for it if there is none.
 

@@ -1,0 +1,131 @@
+"""The end of a run: what it counts as, and how it reaches the table; if need be later, through the journal.
+
+Nothing here changes the exit status of the command, and nothing here raises.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from once.clock import Clock
+from once.command import Output
+from once.errors import OnceError
+from once.journal import Entry, Journal
+from once.run import Ending, Hold, Outcome, exit_status_of
+from once.store.base import Recorded, Store
+from once.supervision import Watched
+from once.voice import Voice
+
+TRIES_FOR = 10.0
+"""Seconds that the end of a run waits for the database before it is left to the journal."""
+
+TIMED_OUT, LEASE_LOST = 124, 123
+TAIL_OF_A_SUCCESS = 1024
+"""Bytes. Of a failure as many are kept as --tail says."""
+
+
+def ending_of(watched: Watched, *, output: Output, started_at: datetime, duration: timedelta) -> Ending:
+    """What the command's end counts as. `started_at` is by the host's clock, in UTC."""
+    status, killed_by = exit_status_of(watched.exited.wait_status)
+    outcome, reason = _judge(watched, status)
+    kept = output.kept
+    if outcome is Outcome.SUCCEEDED:
+        kept = kept[-TAIL_OF_A_SUCCESS:]
+    return Ending(
+        outcome=outcome,
+        reason=reason,
+        exit_status=status,
+        signal=killed_by,
+        started_at=started_at,
+        finished_at=started_at + duration,
+        duration=duration,
+        tail=kept,
+        tail_dropped=output.dropped + len(output.kept) - len(kept),
+    )
+
+
+def exit_status(watched: Watched) -> int:
+    """What `once` exits with: the command's own status, unless `once` itself put an end to it."""
+    if watched.killed_as_lost:
+        return LEASE_LOST
+    return TIMED_OUT if watched.timed_out else exit_status_of(watched.exited.wait_status)[0]
+
+
+def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
+    """A command that answers a signal by ending well has succeeded: its exit status says so to everybody else."""
+    killed = ", needed KILL" if watched.needed_kill else ""
+    if watched.killed_as_lost:
+        return Outcome.LOST, f"killed: {watched.lost}"
+    if watched.timed_out:
+        return Outcome.TIMED_OUT, f"over its time limit{killed}"
+    if watched.stopped_by is None:
+        return (Outcome.SUCCEEDED if status == 0 else Outcome.FAILED), None
+    reason = f"once got {signal.Signals(watched.stopped_by).name}{killed}"
+    return (Outcome.SUCCEEDED if status == 0 else Outcome.STOPPED), reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorder:
+    """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process."""
+
+    store: Store
+    identity: str
+    journal: Journal
+    clock: Clock
+    voice: Voice
+    lasting: bool
+
+    def record(self, hold: Hold, ending: Ending) -> Recorded | None:
+        """Tell the table; None when the outcome waits in the journal instead.
+
+        The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
+        lasts the database is tried until it answers or `once` is killed.
+        """
+        entry = Entry(self.identity, self.store.name, hold, ending)
+        give_up_at = self.clock.boottime() + TRIES_FOR
+        kept: bool | None = None
+        while True:
+            try:
+                recorded = self.store.finish(hold, ending)
+            except OnceError as error:
+                self.store.close()
+                if kept is None:
+                    kept = self._keep(entry, error)
+                if self.clock.boottime() >= give_up_at and (kept or self.lasting):
+                    self._give_up(entry, error, kept=kept)
+                    return None
+                self.clock.sleep(0.5 + os.urandom(1)[0] / 255)
+                continue
+            if kept:
+                self.journal.drop(entry)
+            self._tell(recorded, hold, ending)
+            return recorded
+
+    def _keep(self, entry: Entry, error: OnceError) -> bool:
+        self.voice.detail(f"the outcome is not recorded yet: {error.message}")
+        if not self.lasting:
+            return False
+        try:
+            self.journal.keep(entry)
+        except OSError as trouble:
+            self.voice.insist(f"the outcome cannot be kept in {self.journal.directory} either: {trouble.strerror}")
+            return False
+        return True
+
+    def _give_up(self, entry: Entry, error: OnceError, *, kept: bool) -> None:
+        hold, ending = entry.hold, entry.ending
+        what = f"run {hold.number} {ending.outcome} with status {ending.exit_status}"
+        if kept:
+            self.voice.say(f"{what}; {error.message}; the outcome waits in {self.journal.directory}")
+        else:
+            self.voice.insist(f"{what}, and this could NOT be recorded: {error.message}")
+
+    def _tell(self, recorded: Recorded, hold: Hold, ending: Ending) -> None:
+        if recorded is Recorded.LATE and ending.outcome is not Outcome.LOST:
+            self.voice.say(f"run {hold.number} {ending.outcome} after its lease was lost; recorded as a late end")
+        elif recorded is Recorded.UNKNOWN:
+            self.voice.insist(f"run {hold.number} {ending.outcome}, but {self.store.name} does not know the run")
+

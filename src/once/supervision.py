@@ -1,0 +1,202 @@
+"""Watching over the command while it runs: signals forwarded, the time limit, the end of trust in the lease.
+
+Past its lease a command does no work: it is frozen, the database is asked, and the answer thaws or kills it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from once.clock import Clock
+from once.command import Command, Exited, Signalled
+from once.lease import Lease
+from once.signals import STOPPING
+from once.store.base import Beat
+from once.voice import Voice
+
+LONGEST_POLL = 1.0
+"""Seconds. Timeouts of poll do not count suspend, so none may be long."""
+
+LONGEST_FREEZE = 3600.0
+"""Seconds that a command stays frozen without an answer before it is given up."""
+
+
+class PastLease(StrEnum):
+    """What becomes of a command whose lease can no longer be trusted."""
+
+    FREEZE = "freeze"
+    CONTINUE = "continue"
+
+
+class Keeping(Protocol):
+    """What supervision needs of the keeper."""
+
+    lease: Lease
+    gone: Beat | None
+
+    def ask(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long the command may run and how it is stopped."""
+
+    timeout: timedelta | None = None
+    kill_after: timedelta = timedelta(seconds=10)
+    stop_signal: int = signal.SIGTERM
+    past_lease: PastLease = PastLease.FREEZE
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The command has ended; what `once` did to it meanwhile, and why."""
+
+    exited: Exited
+    stopped_by: int | None = None
+    timed_out: bool = False
+    lost: str | None = None
+    needed_kill: bool = False
+
+    @property
+    def killed_as_lost(self) -> bool:
+        """Whether the loss of the lease ended it. A command that ended by itself a moment before has its own end."""
+        status = self.exited.wait_status
+        return self.lost is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+class Supervision:
+    """One command under one lease, until it has ended and, where it was made to end, its group is gone."""
+
+    def __init__(self, child: Command, keeper: Keeping, limits: Limits, *, clock: Clock, voice: Voice) -> None:
+        self._child, self._keeper, self._limits, self._clock, self._voice = child, keeper, limits, clock, voice
+        self._began = clock.boottime()
+        self._frozen_since: float | None = None
+        self._kill_at: float | None = None
+        self._stopped_by: int | None = None
+        self._timed_out = False
+        self._lost: str | None = None
+        self._needed_kill = False
+        self._warned = False
+
+    def watch(self) -> Watched:
+        """Wait for the command's end, minding everything else meanwhile."""
+        exited = self._until_exit()
+        if self._was_made_to_end(exited):
+            self._end_the_group()
+        return Watched(exited, self._stopped_by, self._timed_out, self._lost, self._needed_kill)
+
+    def _was_made_to_end(self, exited: Exited) -> bool:
+        """Whether what the command left behind must go too. A success leaves its daemons alone."""
+        if self._stopped_by is not None and self._kill_at is None and exited.wait_status != 0:
+            self._kill_at = self._clock.boottime() + self._limits.kill_after.total_seconds()
+        return self._kill_at is not None or self._lost is not None
+
+    def _until_exit(self) -> Exited:
+        while True:
+            event = self._child.wait(self._patience())
+            if isinstance(event, Exited):
+                return event
+            if isinstance(event, Signalled):
+                self._forward(event.signum)
+            for mind in (self._mind_the_lease, self._mind_the_limit, self._mind_the_grace):
+                mind(self._clock.boottime())
+
+    def _patience(self) -> float:
+        deadlines = [self._kill_at, self._limit_at]
+        if self._frozen_since is None:
+            deadlines.append(self._keeper.lease.trusted_until)
+        now = self._clock.boottime()
+        return max(0.0, min(LONGEST_POLL, *(at - now for at in deadlines if at is not None and at > now), LONGEST_POLL))
+
+    @property
+    def _limit_at(self) -> float | None:
+        limit = self._limits.timeout
+        return None if limit is None or self._timed_out else self._began + limit.total_seconds()
+
+    def _forward(self, signum: int) -> None:
+        if signum in STOPPING and self._stopped_by is None:
+            self._stopped_by = signum
+        if signum in STOPPING and self._frozen_since is not None:
+            self._kill()
+            return
+        self._child.send(signum)
+        if signum == signal.SIGTERM and self._kill_at is None:
+            self._kill_at = self._clock.boottime() + self._limits.kill_after.total_seconds()
+
+    def _mind_the_lease(self, now: float) -> None:
+        gone = self._keeper.gone
+        if gone is not None:
+            self._give_up(gone.reason or "its row is gone")
+        elif self._keeper.lease.trusted_at(now):
+            self._thaw(now)
+        elif self._frozen_since is None:
+            self._freeze(now)
+        elif now - self._frozen_since > LONGEST_FREEZE:
+            self._give_up("the database did not answer for an hour")
+
+    def _freeze(self, now: float) -> None:
+        self._keeper.ask()
+        if self._limits.past_lease is PastLease.CONTINUE:
+            self._warn_once("the lease has ended and the database does not answer; the command goes on (--past-lease)")
+            return
+        self._child.freeze()
+        self._frozen_since = now
+        self._voice.say("the lease has ended and the database does not answer: the command is frozen until it does")
+
+    def _thaw(self, now: float) -> None:
+        if self._frozen_since is None:
+            return
+        self._child.thaw()
+        frozen_for = timedelta(seconds=round(now - self._frozen_since))
+        self._frozen_since = None
+        self._voice.say(f"the lease is still ours: the command goes on after {frozen_for.total_seconds():.0f} s")
+
+    def _give_up(self, reason: str) -> None:
+        if self._lost is not None:
+            return
+        if self._limits.past_lease is PastLease.CONTINUE:
+            self._warn_once(f"the lease was lost ({reason}); the command goes on (--past-lease continue)")
+            return
+        self._lost = reason
+        self._child.kill()
+
+    def _warn_once(self, line: str) -> None:
+        if not self._warned:
+            self._warned = True
+            self._voice.say(line)
+
+    def _mind_the_limit(self, now: float) -> None:
+        if self._limit_at is None or now < self._limit_at:
+            return
+        self._timed_out = True
+        if self._frozen_since is not None:
+            self._kill()
+            return
+        self._child.send(self._limits.stop_signal)
+        self._kill_at = now + self._limits.kill_after.total_seconds()
+
+    def _mind_the_grace(self, now: float) -> None:
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill()
+            self._kill_at = now + LONGEST_POLL
+
+    def _kill(self) -> None:
+        self._needed_kill = True
+        self._child.kill()
+        if self._kill_at is None:
+            self._kill_at = self._clock.boottime() + LONGEST_POLL
+
+    def _end_the_group(self) -> None:
+        """What the command left in its group has the rest of the grace, then is killed."""
+        while not self._child.group_is_gone():
+            if self._lost is not None or self._kill_at is None or self._clock.boottime() >= self._kill_at:
+                self._child.kill()
+                return
+            event = self._child.wait(min(0.1, max(0.0, self._kill_at - self._clock.boottime())))
+            if isinstance(event, Signalled):
+                self._child.send(event.signum)
