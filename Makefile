@@ -20,7 +20,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .DELETE_ON_ERROR:
 
 try: export PATH := $(abspath $(BIN)):$(PATH)
-try: export ONCE_DB := sqlite:build/try/once.db
+try: export ONCE_DB := local
+try: export ONCE_STATE_DIR := $(CURDIR)/build/try
 try: $(VENV)/installed
 	@rm -rf build/try && mkdir -p build/try
 	once run --task first-job --schedule "* * * * *" -- sh -c 'echo "This is the slot of $$ONCE_SLOT, run number $$ONCE_RUN."'

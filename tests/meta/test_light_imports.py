@@ -15,7 +15,7 @@ HEAVY = {"psycopg", "rich", "croniter", "dateutil", "asyncio", "subprocess"}
 
 def loaded_by(*arguments: str, home: Path) -> set[str]:
     """The top-level modules that a real `once` process imports, as `-X importtime` tells."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "ONCE_DB": f"sqlite:{home}/once.db"}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "ONCE_DB": "local", "ONCE_STATE_DIR": str(home)}
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "once", *arguments],
         env=environment,
