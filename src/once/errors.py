@@ -104,6 +104,12 @@ class SlotInvalid(Refused):
     """{slot} is no slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
 
 
+class JobNameInvalid(Refused):
+    """Job name {name!r} is refused: {why}"""
+
+    hint = "set it from the label: fieldPath: {label}"
+
+
 class SettingInvalid(Refused):
     """{where}: {why}"""
 

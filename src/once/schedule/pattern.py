@@ -1,0 +1,108 @@
+"""The local times that five cron fields name: pure calendar arithmetic, without zones.
+
+Everything here is wall clock time, so datetimes are naive. Weekdays count from Sunday, 0, as cron's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+LAST = -1
+"""The last day of a month among days of the month, or the last such weekday of a month among weekdays."""
+
+EVERY = 0
+"""Each such weekday of a month, not only the first, second, … of them."""
+
+ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Which days of a month: by date, by weekday, or both.
+
+    `of_month` holds 1 to 31 and LAST, `of_week` pairs of a weekday and EVERY, 1 to 5, or LAST. `both_must_match` is
+    cron's rule for a field that begins with a star; without it a day matches that either names.
+    """
+
+    of_month: frozenset[int]
+    of_week: frozenset[tuple[int, int]]
+    both_must_match: bool
+
+    def within(self, first_weekday: int, length: int) -> tuple[int, ...]:
+        """The matching days, ascending, of a month of this length that begins on this weekday."""
+        return _days_within(self, first_weekday, length)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The local times that an expression names.
+
+    `follows_real_time` means that they come as often as the clock shows them: nothing in the gap of spring, twice in
+    the repeated hour of autumn. Else each comes once: see `once.schedule.slots`.
+    """
+
+    times: tuple[timedelta, ...]
+    """Since midnight, ascending."""
+
+    months: frozenset[int]
+    days: Days
+    follows_real_time: bool
+
+    def midnights(self, first: datetime, last: datetime, *, backwards: bool = False) -> Iterator[datetime]:
+        """The midnights that begin the matching days, from the day of `first` to the day of `last`, both included."""
+        first, last = _midnight(first), _midnight(last)
+        months = range(_months_since_zero(first), _months_since_zero(last) + 1)
+        for month in reversed(months) if backwards else months:
+            begin = datetime(month // 12, month % 12 + 1, 1)
+            days = self._days_of(begin)
+            for day in reversed(days) if backwards else days:
+                midnight = begin.replace(day=day)
+                if first <= midnight <= last:
+                    yield midnight
+
+    def names_any(self, start: datetime, end: datetime) -> bool:
+        """Whether any local time is named, start ≤ time < end."""
+        return any(start <= midnight + time < end for midnight in self.midnights(start, end) for time in self.times)
+
+    def ever_comes(self) -> bool:
+        """Whether there is any such day. Twenty-eight years without a century between hold every kind of year."""
+        return any(self._days_of(datetime(2000 + month // 12, month % 12 + 1, 1)) for month in range(28 * 12))
+
+    def _days_of(self, begin: datetime) -> tuple[int, ...]:
+        if begin.month not in self.months:
+            return ()
+        return self.days.within(begin.isoweekday() % 7, (_next_month(begin) - begin).days)
+
+
+@lru_cache(maxsize=256)
+def _days_within(days: Days, first_weekday: int, length: int) -> tuple[int, ...]:
+    every, matches = range(1, length + 1), all if days.both_must_match else any
+    return tuple(
+        day
+        for day in every
+        if matches((_by_date(days, day, length), _by_weekday(days, day, (first_weekday + day - 1) % 7, length)))
+    )
+
+
+def _by_date(days: Days, day: int, length: int) -> bool:
+    return day in days.of_month or (day == length and LAST in days.of_month)
+
+
+def _by_weekday(days: Days, day: int, weekday: int, length: int) -> bool:
+    nths = {EVERY, (day + 6) // 7} | ({LAST} if day > length - 7 else set())
+    return any((weekday, nth) in days.of_week for nth in nths)
+
+
+def _midnight(local: datetime) -> datetime:
+    return datetime(local.year, local.month, local.day)
+
+
+def _months_since_zero(local: datetime) -> int:
+    return local.year * 12 + local.month - 1
+
+
+def _next_month(begin: datetime) -> datetime:
+    return (begin + 31 * ONE_DAY).replace(day=1)

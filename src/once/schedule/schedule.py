@@ -1,0 +1,118 @@
+"""A schedule: an expression in a zone, and its slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from once import errors
+from once.instants import rfc3339
+from once.run import Line, Slot
+from once.schedule import dialect, zone_names
+from once.schedule.slots import BEGINNING, END, INSTANT, Interval, Timetable, WallClock
+
+EARLY_AT_MOST = timedelta(seconds=5)
+"""How long before a slot a start may come and still be for it: timers and stepped clocks fire early."""
+
+EARLY_SHARE = 4
+"""… and never more than this part of the distance to the slot before."""
+
+ON_TIME = timedelta(minutes=5)
+ON_TIME_ALWAYS = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Which slots there are. All instants are aware and in UTC.
+
+    `expression` is as written but for blanks; `engine` is who fires it: `cron`, or `kubernetes` for the CronJob
+    controller, which follows real time whatever the expression (nothing in the spring gap, both passes of the repeated
+    hour), since robfig/cron v3 (SpecSchedule.Next in spec.go) steps in real time until the wall clock matches.
+    """
+
+    expression: str
+    zone: str
+    engine: str = "cron"
+    timetable: Timetable = field(kw_only=True, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, expression: str, zone: str, *, engine: str = "cron") -> Schedule:
+        """Read an expression and check its zone. Raises ScheduleInvalid and ZoneInvalid."""
+        zone_names.check(zone)
+        text = dialect.normalised(expression)
+        read = dialect.read(text, engine)
+        timetable = Interval(read) if isinstance(read, timedelta) else WallClock(read, zone)
+        return cls(text, zone, engine, timetable=timetable)
+
+    @classmethod
+    def of(cls, line: Line) -> Schedule:
+        """The schedule of a stored line. Raises as parse does: another host may know more zones."""
+        return cls.parse(line.expression, line.zone, engine=line.engine)
+
+    @property
+    def line(self) -> Line:
+        """The schedule as it is stored."""
+        return Line(self.expression, self.zone, self.engine)
+
+    def after(self, at: datetime) -> Iterator[datetime]:
+        """The slots after this instant, earliest first, lazily."""
+        return self.timetable.ascending(_utc(at) + INSTANT, END)
+
+    def before(self, at: datetime) -> Iterator[datetime]:
+        """The slots before this instant, latest first, lazily."""
+        return self.timetable.descending(BEGINNING, _utc(at))
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The slots with start ≤ slot < end, earliest first, lazily."""
+        return self.timetable.ascending(_utc(start), _utc(end))
+
+    def nearest(self, at: datetime) -> tuple[datetime, datetime]:
+        """The latest slot at or before this instant, and the earliest after it.
+
+        Raises InstantInvalid for instants at the ends of what datetime can hold.
+        """
+        latest = next(self.before(_utc(at) + INSTANT), None)
+        coming = next(self.after(at), None)
+        if latest is None or coming is None:
+            raise errors.InstantInvalid(text=rfc3339(at))
+        return latest, coming
+
+    def slot_for(self, at: datetime) -> Slot:
+        """The slot that a start at this instant is for.
+
+        The latest one, P, or the coming one, S, if the start comes early: S − at ≤ min(5 s, (S − P)/4).
+        """
+        latest, coming = self.nearest(at)
+        is_early = coming - _utc(at) <= min(EARLY_AT_MOST, (coming - latest) / EARLY_SHARE)
+        return self._slot(coming if is_early else latest)
+
+    def slot_at(self, at: datetime) -> Slot | None:
+        """The slot at exactly this instant, if there is one."""
+        found = next(self.between(at, _utc(at) + INSTANT), None)
+        return None if found is None else self._slot(found)
+
+    def require(self, at: datetime) -> Slot:
+        """The slot at exactly this instant, given by an operator or by the name of a Job. Raises SlotInvalid."""
+        if slot := self.slot_at(at):
+            return slot
+        before, after = (rfc3339(slot) for slot in self.nearest(at))
+        raise errors.SlotInvalid(
+            slot=rfc3339(at), expression=self.expression, zone=self.zone, before=before, after=after
+        )
+
+    def on_time(self, slot: datetime) -> timedelta:
+        """How late a first start may be: 5 min, or half the distance to the next slot if less, but a minute always."""
+        coming = next(self.after(slot), None)
+        half = ON_TIME if coming is None else (coming - _utc(slot)) / 2
+        return max(min(ON_TIME, half), ON_TIME_ALWAYS)
+
+    def _slot(self, at: datetime) -> Slot:
+        local = at.astimezone(ZoneInfo(self.zone))
+        precision = "seconds" if local.second else "minutes"
+        return Slot(at, local.replace(tzinfo=None).isoformat(timespec=precision), local.fold)
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)

@@ -1,0 +1,117 @@
+"""Slots in UTC, in both directions: local times through a zone with cron's rule for clock changes, and intervals.
+
+The rule, as cron(8) tells it and as Debian's daemon does it. A schedule whose minute or hour field begins with `*`
+follows real time: nothing while the clock leaves an hour out, and both passes of an hour that comes twice. Any other
+runs once: the first time round in the repeated hour, and at the first instant after the gap when its time falls into
+it; several times of a gap are one slot. Above three hours the daemon gives up and treats a change as a new clock; such
+changes are days that a country left out (Samoa 2011), and they are treated here like the small ones.
+
+Nothing is ever added to a zoned datetime: that would lose the second pass of the autumn hour (PEP 495).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from once.schedule.pattern import Pattern
+from once.schedule.stretches import FIRST_YEAR, LAST_YEAR, Stretch, local, stretches_of
+
+BEGINNING = datetime(FIRST_YEAR + 1, 1, 1, tzinfo=UTC)
+END = datetime(LAST_YEAR, 1, 1, tzinfo=UTC)
+"""Before and after these no slot is looked for."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+INSTANT = timedelta.resolution
+
+
+class Timetable(Protocol):
+    """Slots, as instants in UTC."""
+
+    def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The slots with start ≤ slot < end, earliest first, lazily."""
+        ...
+
+    def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The same, latest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """`@every`: aligned to the Unix epoch, whatever the zone."""
+
+    length: timedelta
+
+    def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        slot = EPOCH - (EPOCH - max(start, BEGINNING)) // self.length * self.length
+        end = min(end, END)
+        while slot < end:
+            yield slot
+            slot += self.length
+
+    def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        slot = EPOCH - ((EPOCH - min(end, END)) // self.length + 1) * self.length
+        start = max(start, BEGINNING)
+        while slot >= start:
+            yield slot
+            slot -= self.length
+
+
+@dataclass(frozen=True, slots=True)
+class WallClock:
+    """Local times of a zone."""
+
+    pattern: Pattern
+    zone: str
+
+    def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        start, end = max(start, BEGINNING), min(end, END)
+        for year in range(start.year, end.year + 1):
+            for stretch in stretches_of(self.zone, year):
+                yield from self._forwards(stretch, max(start, stretch.start), min(end, stretch.end))
+
+    def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        start, end = max(start, BEGINNING), min(end, END)
+        for year in range(end.year, start.year - 1, -1):
+            for stretch in reversed(stretches_of(self.zone, year)):
+                yield from self._backwards(stretch, max(start, stretch.start), min(end, stretch.end))
+
+    def _forwards(self, stretch: Stretch, start: datetime, end: datetime) -> Iterator[datetime]:
+        if start >= end:
+            return
+        if start == stretch.start and self._runs_late_after(stretch):
+            yield start
+        for midnight, times in self._days(stretch, start, end, backwards=False):
+            yield from map(midnight.__add__, times)
+
+    def _backwards(self, stretch: Stretch, start: datetime, end: datetime) -> Iterator[datetime]:
+        if start >= end:
+            return
+        for midnight, times in self._days(stretch, start, end, backwards=True):
+            yield from map(midnight.__add__, reversed(times))
+        if start == stretch.start and self._runs_late_after(stretch):
+            yield start
+
+    def _days(
+        self, stretch: Stretch, start: datetime, end: datetime, *, backwards: bool
+    ) -> Iterator[tuple[datetime, tuple[timedelta, ...]]]:
+        """Each matching day of a stretch: its midnight in UTC, and its times within start ≤ slot < end."""
+        first, last = local(start, stretch.offset), local(end, stretch.offset)
+        if not self.pattern.follows_real_time:
+            first = max(first, stretch.already_shown)
+        times = self.pattern.times
+        for midnight in self.pattern.midnights(first, last, backwards=backwards):
+            wanted = times[bisect_left(times, first - midnight) : bisect_left(times, last - midnight)]
+            yield midnight.replace(tzinfo=UTC) - stretch.offset, wanted
+
+    def _runs_late_after(self, stretch: Stretch) -> bool:
+        """Whether a time of the gap runs at its end, and no time of its own stands there."""
+        gap = stretch.gap
+        if not gap or self.pattern.follows_real_time:
+            return False
+        end = gap.clock_went_on_at
+        return self.pattern.names_any(gap.clock_stopped_at, end) and not self.pattern.names_any(end, end + INSTANT)
