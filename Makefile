@@ -3,6 +3,7 @@
 # make test-slow   those
 # make check       ruff, its formatter, mypy
 # make bench       the cost of once beside that of other tools, as ratios
+# make completions the shells' files, written anew from the command tree
 # make wheel       what a release would be
 #
 # Nothing is needed but make and a Python from 3.11 on. PYTHON=… names another, VENV=… keeps its environment apart:
@@ -16,7 +17,7 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: try test test-slow check bench wheel clean
+.PHONY: try test test-slow check bench completions wheel clean
 .DELETE_ON_ERROR:
 
 try: export PATH := $(abspath $(BIN)):$(PATH)
@@ -43,6 +44,9 @@ check: $(VENV)/installed-test
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/benchmarks/bench.py
+
+completions: $(VENV)/installed
+	$(BIN)/python completions/generate.py
 
 wheel: $(VENV)/installed-test
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .

@@ -1,0 +1,80 @@
+# Written by completions/generate.py from the command tree.
+_once() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= words= i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            _once_command $((i + 1))
+            return
+        fi
+        [[ -z $verb && ${COMP_WORDS[i]} != -* ]] && verb=${COMP_WORDS[i]}
+    done
+    case $verb:$prev in
+        run:--task) words='' ;;
+        run:--schedule) words='' ;;
+        run:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
+        run:--slot) words='' ;;
+        run:--start-within) words='' ;;
+        run:--overlap) words='skip' ;;
+        run:--min-interval) words='' ;;
+        run:--splay) words='' ;;
+        run:--lease) words='' ;;
+        run:--timeout) words='' ;;
+        run:-k | run:--kill-after) words='' ;;
+        run:-s | run:--stop-signal) words='TERM INT HUP QUIT USR1 USR2 KILL' ;;
+        run:--past-lease) words='freeze continue' ;;
+        run:--tail) words='' ;;
+        run:-E | run:--skip-code) words='' ;;
+        run:--db) words='local sqlite: file: service= postgresql://' ;;
+        run:--db-wait) words='' ;;
+        run:--max-skew) words='' ;;
+        lock:--task) words='' ;;
+        lock:--overlap) words='skip wait' ;;
+        lock:-w | lock:--wait) words='' ;;
+        lock:--min-interval) words='' ;;
+        lock:--splay) words='' ;;
+        lock:--lease) words='' ;;
+        lock:--timeout) words='' ;;
+        lock:-k | lock:--kill-after) words='' ;;
+        lock:-s | lock:--stop-signal) words='TERM INT HUP QUIT USR1 USR2 KILL' ;;
+        lock:--past-lease) words='freeze continue' ;;
+        lock:--tail) words='' ;;
+        lock:-E | lock:--skip-code) words='' ;;
+        lock:--db) words='local sqlite: file: service= postgresql://' ;;
+        lock:--db-wait) words='' ;;
+        lock:--max-skew) words='' ;;
+        status:--db) words='local sqlite: file: service= postgresql://' ;;
+        runs:-n | runs:--limit) words='' ;;
+        runs:--db) words='local sqlite: file: service= postgresql://' ;;
+        show:--db) words='local sqlite: file: service= postgresql://' ;;
+        init:--grant) words='' ;;
+        init:--db) words='local sqlite: file: service= postgresql://' ;;
+        flush:--db) words='local sqlite: file: service= postgresql://' ;;
+        *)
+            case $verb in
+                '') words='run lock status runs show init flush --version -h --help' ;;
+                run) words='--task --schedule --tz --slot --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
+                lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
+                status) words='--db --json -h --help' ;;
+                runs) words='-n --limit --db --json -h --help' ;;
+                show) words='--output --db --json -h --help' ;;
+                init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
+                flush) words='--db --json -h --help' ;;
+            esac
+            ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+
+# What follows the two dashes is completed as a command line of its own.
+_once_command() {
+    if declare -F _command_offset >/dev/null; then
+        _command_offset "$1"
+    elif ((COMP_CWORD == $1)); then
+        COMPREPLY=($(compgen -c -- "$cur"))
+    else
+        COMPREPLY=($(compgen -f -- "$cur"))
+    fi
+}
+
+complete -F _once once

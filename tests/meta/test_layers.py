@@ -27,7 +27,7 @@ ROOMS = {
     "signals": Room(0, 0),
     "voice": Room(0, 0),
     "instants": Room(1, 1),
-    "schedule": Room(1, 1, ("instants",)),
+    "schedule": Room(1, 1, ("instants", "run")),
     "run": Room(1, 1, ("instants",)),
     "lease": Room(1, 1, ("instants",)),
     "verdict": Room(1, 1, ("run", "lease")),

@@ -17,9 +17,14 @@ def group() -> click.Group:
     return cli
 
 
+def top() -> click.Context:
+    """The context of the group; its settings are inherited by the verbs."""
+    return click.Context(group(), info_name="once", **group().context_settings)
+
+
 def commands() -> dict[str, click.Command]:
     """Every command by the words after `once`; the group itself under the empty name."""
-    context = click.Context(group(), info_name="once")
+    context = top()
     found: dict[str, click.Command] = {"": group()}
     for verb in group().list_commands(context):
         command = group().get_command(context, verb)
@@ -34,8 +39,8 @@ def verbs() -> list[str]:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Every spelling of every option, `--help` included: `-k`, `--kill-after`."""
-    context = click.Context(command, info_name=command.name)
+    """Every spelling of every option, `--help` included."""
+    context = top() if command is group() else click.Context(command, top(), command.name)
     return {
         spelling
         for parameter in command.get_params(context)

@@ -1,0 +1,133 @@
+"""The completions: as the command tree has it, and working in the shells themselves."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import runpy
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.meta.tree import ROOT, commands, options_of, verbs
+
+DIRECTORY = ROOT / "completions"
+FILES = {"bash": DIRECTORY / "once.bash", "zsh": DIRECTORY / "_once", "fish": DIRECTORY / "once.fish"}
+
+DONE = "listed-42"
+LONGEST_LISTING = 30.0
+
+
+def by_bash(line: str) -> str:
+    """What bash offers at the end of a line."""
+    script = f"""
+        source {FILES["bash"]}
+        COMP_WORDS=({line}{"''" if line.endswith(" ") else ""})
+        COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+        $(complete -p once | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    return subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True).stdout
+
+
+def by_fish(line: str) -> str:
+    """What fish offers at the end of a line."""
+    script = f"source {FILES['fish']}; complete -C '{line}'"
+    return subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True).stdout
+
+
+def by_zsh(line: str) -> str:
+    """What zsh lists at the end of a line, typed at a terminal: its completion works nowhere else."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe("zsh", ["zsh", "-f", "-i"], os.environ | {"TERM": "dumb", "PS1": "> "})
+    try:
+        typed = (
+            f"fpath=({DIRECTORY} $fpath); autoload -U compinit; compinit -u -D; LISTMAX=9999; print ready-$((6 * 7))\n"
+        )
+        os.write(terminal, typed.encode())
+        read_until("ready-42", terminal)
+        os.write(terminal, line.encode() + b"\x04\x15print listed-$((6 * 7))\n")
+        return read_until(DONE, terminal)
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        os.close(terminal)
+
+
+def read_until(mark: str, terminal: int) -> str:
+    """The terminal's output up to a mark that the shell computes, so that its echo is not taken for it."""
+    seen = ""
+    deadline = time.monotonic() + LONGEST_LISTING
+    while mark not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"the shell never came to {mark}: {seen!r}"
+        seen += os.read(terminal, 65536).decode(errors="replace")
+    return seen
+
+
+SHELLS = [
+    pytest.param(offer, id=shell, marks=pytest.mark.skipif(not shutil.which(shell), reason=f"{shell} is not installed"))
+    for shell, offer in (("bash", by_bash), ("zsh", by_zsh), ("fish", by_fish))
+]
+
+
+def words_of(listing: str) -> set[str]:
+    """The words of a listing, descriptions and all."""
+    return set(re.findall(r"[\w./:-]+", listing))
+
+
+@pytest.mark.parametrize("name", ["once.bash", "_once", "once.fish"])
+def test_the_files_are_what_the_tree_says(name: str) -> None:
+    """An option that came or went is in the completions after `make completions`."""
+    written = runpy.run_path(str(DIRECTORY / "generate.py"))["written"]()
+
+    assert (DIRECTORY / name).read_text() == written[name]
+
+
+@pytest.mark.parametrize("shell", FILES)
+def test_every_verb_and_option_stands_in_the_file(shell: str) -> None:
+    """Read without the generator, so that what it forgets is noticed."""
+    text = FILES[shell].read_text()
+    spellings = {option for command in commands().values() for option in options_of(command)}
+    if shell == "fish":
+        spellings = {f"-l {one[2:]}" if one.startswith("--") else f"-s {one[1:]}" for one in spellings}
+    missing = [word for word in {*verbs(), *spellings} if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("offer", SHELLS)
+def test_the_beginning_of_a_verb_is_completed(offer: Callable[[str], str]) -> None:
+    """`once r<TAB>` offers run and runs, and no other verb."""
+    offered = words_of(offer("once r"))
+
+    assert offered & set(verbs()) == {"run", "runs"}
+
+
+@pytest.mark.parametrize("offer", SHELLS)
+def test_the_beginning_of_an_option_is_completed_by_its_verb(offer: Callable[[str], str]) -> None:
+    """`once lock --ov<TAB>` and the like: the verb's own options, not another verb's."""
+    options = words_of(offer("once lock --"))
+
+    assert {"--task", "--overlap", "--wait"} <= options
+    assert "--schedule" not in options
+
+
+@pytest.mark.parametrize("offer", SHELLS)
+def test_the_words_of_an_option_are_offered(offer: Callable[[str], str]) -> None:
+    """Where only some words are allowed, they are listed."""
+    assert {"freeze", "continue"} <= words_of(offer("once run --past-lease "))
+
+
+@pytest.mark.parametrize("offer", SHELLS)
+def test_what_follows_two_dashes_is_completed_as_a_command(offer: Callable[[str], str]) -> None:
+    """`once run … -- read<TAB>` looks in the PATH, not among the verbs."""
+    offered = words_of(offer("once run --task t -- unsh"))
+
+    assert "unshare" in offered

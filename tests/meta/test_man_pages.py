@@ -1,0 +1,90 @@
+"""The man pages say what the command tree does: every verb, every option, every status, nothing else."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from once import errors
+from tests.meta.tree import ROOT, commands, options_of
+
+PAGES = sorted((ROOT / "man").glob("*.1"))
+
+COMMON_STATUSES = {"0", "75"}
+
+
+def page_of(verb: str) -> Path:
+    """Where the page of a verb is; of the group for the empty name."""
+    return ROOT / "man" / (f"once-{verb}.1" if verb else "once.1")
+
+
+def options_in(page: Path) -> set[str]:
+    """The options that a page explains: those of its `.It` lines."""
+    items = re.findall(r"^\.It (Fl .*)$", page.read_text(), re.MULTILINE)
+    return {f"-{name}" for item in items for name in re.findall(r"\bFl (\S+)", item)}
+
+
+def statuses_in(page: Path) -> set[str]:
+    """The exit statuses that a page explains."""
+    section = page.read_text().partition(".Sh EXIT STATUS\n")[2].partition("\n.Sh ")[0]
+    return set(re.findall(r"^\.It (\d+)", section, re.MULTILINE))
+
+
+def test_every_verb_has_a_page_and_every_page_a_verb() -> None:
+    """`man once-run` works for every verb that is there, and for no other."""
+    assert {page.name for page in PAGES} == {page_of(verb).name for verb in commands()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_names_exactly_the_options_of_its_verb(page: Path) -> None:
+    """An option is explained where it exists, and does not exist unexplained."""
+    verb = "" if page.stem == "once" else page.stem.removeprefix("once-")
+
+    assert options_in(page) == options_of(commands()[verb])
+
+
+def test_the_wrappers_pages_have_every_status_of_their_own() -> None:
+    """Whoever finds 123 in a log finds it in the manual."""
+    classes = [value for value in vars(errors).values() if isinstance(value, type)]
+    own = {str(error.wrapping) for error in classes if issubclass(error, errors.OnceError)} | {"0", "124", "128"}
+
+    assert statuses_in(page_of("run")) == own
+    assert statuses_in(page_of("lock")) == own
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_tells_its_statuses(page: Path) -> None:
+    """0 and 75 are everywhere; every status is told in the order of its number."""
+    statuses = re.findall(r"^\.It (\d+)", page.read_text().partition(".Sh EXIT STATUS\n")[2], re.MULTILINE)
+
+    assert set(statuses) >= COMMON_STATUSES
+    assert statuses == sorted(statuses, key=int)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_parse(page: Path) -> None:
+    """An example that is pasted is not refused for its options."""
+    text = page.read_text().partition(".Sh EXAMPLES\n")[2].replace(r"\(dq", '"')
+    lines = [line.removeprefix(".Dl ") for line in text.splitlines() if "once " in line and " once(" not in line]
+    calls = [line[line.index("once ") :] for line in lines if line.startswith(("once ", "*", "0 "))]
+
+    assert calls
+    for call in calls:
+        verb, *arguments = shlex.split(call)[1:]
+        context = commands()[verb].make_context(f"once {verb}", arguments)
+        assert isinstance(context, click.Context)
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_mandoc_finds_nothing_to_warn_about(page: Path) -> None:
+    """The pages are proper mdoc(7)."""
+    lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True, text=True, check=False)
+
+    assert lint.stdout + lint.stderr == ""
