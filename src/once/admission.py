@@ -59,7 +59,7 @@ class Patience:
 
 
 class Admission:
-    """Seeks to make this start the holder. `object_to` may raise on what the look brought, before anything is claimed."""
+    """Seeks to make this start the holder. `object_to` may raise on what the look brought, before any claim."""
 
     def __init__(
         self,

@@ -24,8 +24,10 @@ def default_address(settings: Settings, environ: Mapping[str, str], *, root: Pat
     """`local`, or a refusal. Raises NoDatabaseSet."""
     if settings.unreadable:
         files = ", ".join(str(file) for file in settings.unreadable)
-        raise NoDatabaseSet(why=f"and {files} cannot be read by {host.user_name()}", repair=f"chmod +r {files}, or --db")
-    used = last_use(settings.state_dir)
+        raise NoDatabaseSet(
+            why=f"and {files} cannot be read by {host.user_name()}", repair=f"chmod +r {files}, or --db"
+        )
+    used = last_use(settings.state_dir, shared=root / "var/lib/once")
     if used:
         raise NoDatabaseSet(why=f"but this host used {used}", repair=SET_IT)
     if host.in_container(environ, root=root):

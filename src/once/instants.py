@@ -18,17 +18,17 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 UNITS = {"w": 7 * DAY, "d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": MILLISECOND}
 
-DURATION = re.compile("".join(rf"(?:(?P<{unit}>[0-9]+(?:\.[0-9]+)?){unit} ?)?" for unit in UNITS))
-BARE_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-RFC3339 = re.compile(
+DURATION = "".join(rf"(?:(?P<{unit}>[0-9]+(?:\.[0-9]+)?){unit} ?)?" for unit in UNITS)
+BARE_SECONDS = r"[0-9]+(?:\.[0-9]+)?"
+RFC3339 = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?P<time>[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?",
-    re.IGNORECASE,
+    r"(?P<time>[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?"
 )
-UNIX_SECONDS = re.compile(r"[0-9]{9,}(?:\.[0-9]+)?")
-COMPACT_DATE = re.compile(r"[0-9]{8}")
-MONTH_BY_NAME = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
-ZONE_BY_OFFSET = re.compile(r"(?:[+-][0-9]{2}:?[0-9]{2}|\b(?:utc|gmt))\b", re.IGNORECASE)
+UNIX_SECONDS = r"[0-9]{9,}(?:\.[0-9]+)?"
+COMPACT_DATE = r"[0-9]{8}"
+MONTH_BY_NAME = r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
+ZONE_BY_OFFSET = r"(?i)(?:[+-][0-9]{2}:?[0-9]{2}|\b(?:utc|gmt))\b"
+"""Compiled by their first use: most starts need one of them, or none."""
 
 
 def parse_duration(text: str) -> timedelta:
@@ -39,10 +39,10 @@ def parse_duration(text: str) -> timedelta:
     typed = text.strip(" ")
     if typed.startswith("-"):
         raise errors.DurationInvalid(text=repr(text), why=": it is negative")
-    if BARE_SECONDS.fullmatch(typed):
+    if re.fullmatch(BARE_SECONDS, typed):
         amounts = {"s": typed}
     else:
-        match = DURATION.fullmatch(typed)
+        match = re.fullmatch(DURATION, typed)
         amounts = {unit: amount for unit, amount in match.groupdict().items() if amount} if match else {}
     if not amounts:
         raise errors.DurationInvalid(text=repr(text), why="" if typed else ": it is empty")
@@ -66,13 +66,13 @@ def parse_instant(text: str, now: datetime) -> datetime:
     """
     typed = text.strip(" ")
     try:
-        if match := RFC3339.fullmatch(typed):
+        if match := re.fullmatch(RFC3339, typed):
             return datetime.fromisoformat(typed.upper() if match["time"] else f"{typed}T00:00Z").astimezone(UTC)
-        if UNIX_SECONDS.fullmatch(typed):
+        if re.fullmatch(UNIX_SECONDS, typed):
             return datetime.fromtimestamp(float(typed), UTC)
-        if MONTH_BY_NAME.search(typed) and ZONE_BY_OFFSET.search(typed):
+        if re.search(MONTH_BY_NAME, typed) and re.search(ZONE_BY_OFFSET, typed):
             return _parse_pasted(typed).astimezone(UTC)
-        if not COMPACT_DATE.fullmatch(typed):
+        if not re.fullmatch(COMPACT_DATE, typed):
             return (now - parse_duration(typed)).astimezone(UTC)
     except (ValueError, OverflowError, OSError, errors.DurationInvalid):
         pass

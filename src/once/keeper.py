@@ -61,7 +61,7 @@ class Keeper:
         sent = self._clock.boottime()
         try:
             answer = self._beat()
-        except Exception as error:  # a beat that failed in any way is a beat without an answer
+        except Exception as error:  # noqa: BLE001 — a beat that failed in any way is a beat without an answer
             self.trouble = error
             self._due = self._clock.boottime() + self._soon()
             return

@@ -128,4 +128,3 @@ class Recorder:
             self.voice.say(f"run {hold.number} {ending.outcome} after its lease was lost; recorded as a late end")
         elif recorded is Recorded.UNKNOWN:
             self.voice.insist(f"run {hold.number} {ending.outcome}, but {self.store.name} does not know the run")
-

@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from once.errors import TaskNameInvalid
+
+LONGEST_NAME = 200
+"""Characters of a task's name, scope included."""
+
 
 class Outcome(StrEnum):
     """What became of a run. Only RUNNING may change, save that a LOST run's own late end may still arrive."""
@@ -153,3 +158,40 @@ def exit_status_of(wait_status: int) -> tuple[int, int | None]:
         signal = os.WTERMSIG(wait_status)
         return 128 + signal, signal
     return os.WEXITSTATUS(wait_status), None
+
+
+def task_name(text: str, *, scope: str = "") -> str:
+    """The name under which a task is known: in NFC, behind the scope and a slash. Raises TaskNameInvalid."""
+    name = f"{scope}/{text}" if scope else text
+    shown = ascii(text if len(text) <= LONGEST_NAME else f"{text[:20]}…")
+    if not name.isascii():
+        name = _composed(name, shown)
+    if not text or text != text.strip():
+        raise TaskNameInvalid(name=shown, why="it is empty" if not text.strip() else "it begins or ends with a blank")
+    if text.startswith("-"):
+        raise TaskNameInvalid(name=shown, why="it begins with a dash")
+    if name.isascii() and not name.isprintable():
+        raise TaskNameInvalid(name=shown, why="it has a control character")
+    if len(name) > LONGEST_NAME:
+        raise TaskNameInvalid(name=shown, why=f"it has {len(name)} characters, more than {LONGEST_NAME}")
+    return name
+
+
+def _composed(name: str, shown: str) -> str:
+    """Two editors may write one letter in two ways; after NFC it is one task. Raises TaskNameInvalid."""
+    import unicodedata
+
+    for character in name:
+        match unicodedata.category(character):
+            case "Cs":
+                raise TaskNameInvalid(name=shown, why="it is not UTF-8")
+            case "Cc" | "Zl" | "Zp":
+                raise TaskNameInvalid(name=shown, why="it has a control character")
+    return unicodedata.normalize("NFC", name)
+
+
+def fingerprint(argv: tuple[str, ...]) -> str:
+    """Tells two commands apart, for drift; no secret is safe in it and none is kept by it."""
+    import hashlib
+
+    return hashlib.blake2b("\0".join(argv).encode(errors="surrogateescape"), digest_size=8).hexdigest()

@@ -79,8 +79,8 @@ class Runner:
 
     def rehearse(self) -> int:
         """Say what would happen and why; nothing is written, nothing is run."""
-        verdict, facts = self._admission().look()
-        self._ports.voice.insist(wording.rehearsal(verdict, facts, self._start.claim))
+        verdict, _facts = self._admission().look()
+        self._ports.voice.insist(wording.rehearsal(verdict, self._start.claim))
         return 0
 
     def _admission(self) -> Admission:
@@ -105,7 +105,7 @@ class Runner:
             self._ports.clock.sleep(longest * zlib.crc32(name.encode(errors="surrogateescape")) / 2**32)
 
     def _turned_away(self, answer: TurnedAway) -> int:
-        line = wording.skipped(answer.skip, answer.facts, self._start.claim)
+        line = wording.skipped(answer.skip, self._start.claim)
         if answer.recorded or answer.skip.reason in wording.SPEAKS:
             self._ports.voice.say(line)
         else:
@@ -138,7 +138,9 @@ class Runner:
         sent = clock.boottime()
         beat = self._store.beat(admitted.hold, lease.length)
         if not beat.ours:
-            raise Unreachable(store=self._store.name, why=f"it answered too late, and run {admitted.hold.number} is gone")
+            raise Unreachable(
+                store=self._store.name, why=f"it answered too late, and run {admitted.hold.number} is gone"
+            )
         return Admitted(admitted.hold, admitted.attempt, lease.extended(sent=sent), admitted.facts)
 
     def _spawn(self, admitted: Admitted) -> Command:
@@ -155,9 +157,7 @@ class Runner:
         keeper = self._keeper(admitted, command)
         keeper.start()
         gc.enable()
-        watched = Supervision(
-            command, keeper, self._start.limits, clock=clock, voice=self._ports.voice
-        ).watch()
+        watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
         duration = timedelta(seconds=watched.exited.at_boottime - began)
         ending = ending_of(watched, output=command.output(), started_at=started_at, duration=duration)
         self._record(admitted, ending)

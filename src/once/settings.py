@@ -1,4 +1,4 @@
-"""Where values come from: flag, environment (ONCE_…), the user's file, /etc/once.toml, default; the first that has it."""
+"""Where values come from: flag, environment (ONCE_…), the user's file, /etc/once.toml, default, in this order."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     if environ.get("XDG_STATE_HOME"):
         return Path(environ["XDG_STATE_HOME"], "once")
     home = host.home(environ)
-    return home / ".local/state/once" if home else Path(f"/var/tmp/once-{os.geteuid()}")
+    return home / ".local/state/once" if home else Path(f"/var/tmp/once-{os.geteuid()}")  # noqa: S108 — a user without a home; the journal makes it private
 
 
 def _files(environ: Mapping[str, str], system_file: Path) -> list[Path]:

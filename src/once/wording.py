@@ -8,7 +8,7 @@ from once.instants import in_words, rfc3339
 from once.run import Hold
 from once.store.base import Claim
 from once.supervision import Limits
-from once.verdict import Brief, Facts, Go, Reason, Skip, Verdict, Wait
+from once.verdict import Brief, Go, Reason, Skip, Verdict, Wait
 
 SPEAKS = frozenset((Reason.FIRST_SIGHT,))
 """Skips that are said though nothing is recorded."""
@@ -16,35 +16,32 @@ SPEAKS = frozenset((Reason.FIRST_SIGHT,))
 OFF_SCHEDULE = timedelta(minutes=5)
 
 
-def skipped(skip: Skip, facts: Facts, claim: Claim) -> str:
+SKIPPED = {
+    Reason.SETTLED: "{subject} is settled: its history was pruned; nothing was run",
+    Reason.DONE: "{subject} is done: {who}",
+    Reason.EXCUSED: "{subject} was excused; nothing was run",
+    Reason.SKIPPED_BEFORE: "{subject} was skipped before; nothing was run",
+    Reason.HELD: "{subject} is being run: {who}",
+    Reason.FAILED: "{subject} has no attempt left: {who}",
+    Reason.CANCELLED: "{subject} was cancelled: {who}",
+    Reason.FIRST_SIGHT: "{subject} was {late} ago and this schedule is new here: noted, nothing was run; {ways_on}",
+    Reason.NOT_IN_FORCE: "{subject} was {late} ago, before this schedule was first seen: nothing was run; {ways_on}",
+    Reason.PAUSED: "{subject} skipped: the task is paused",
+    Reason.RETIRED: "{subject} skipped: the task is retired",
+    Reason.LATE: "{subject} skipped: this start is {late} late, more than --start-within",
+    Reason.TOO_SOON: "{subject} skipped: the last start was less than --min-interval ago",
+    Reason.OVERLAP: "{subject} skipped: another run is alive, {who}",
+}
+
+
+def skipped(skip: Skip, claim: Claim) -> str:
     """Why this start does not run the command."""
-    subject = f"slot {slot_text(claim)}" if claim.slot else "nothing was run"
-    run = skip.run
-    match skip.reason:
-        case Reason.SETTLED:
-            return f"{subject} is settled: its history was pruned; nothing was run"
-        case Reason.DONE:
-            return f"{subject} is done: {_who(run)}"
-        case Reason.EXCUSED:
-            return f"{subject} was excused; nothing was run"
-        case Reason.SKIPPED_BEFORE:
-            return f"{subject} was skipped before; nothing was run"
-        case Reason.HELD:
-            return f"{subject} is being run: {_who(run)}"
-        case Reason.FAILED:
-            return f"{subject} has no attempt left: {_who(run)}; --slot does not repeat it"
-        case Reason.CANCELLED:
-            return f"{subject} was cancelled: {_who(run)}"
-        case Reason.FIRST_SIGHT | Reason.NOT_IN_FORCE:
-            return _not_in_force(skip.reason, claim)
-        case Reason.PAUSED | Reason.RETIRED:
-            return f"{subject} skipped: the task is {skip.reason}"
-        case Reason.LATE:
-            return f"{subject} skipped: this start is {_lateness(claim)} late, more than --start-within"
-        case Reason.TOO_SOON:
-            return f"{subject} skipped: the last start was less than --min-interval ago"
-        case Reason.OVERLAP:
-            return f"{subject} skipped: another run is alive, {_who(run)}" if claim.slot else f"{subject}: {_who(run)}"
+    return SKIPPED[skip.reason].format(
+        subject=f"slot {slot_text(claim)}" if claim.slot else "the command was",
+        who=_who(skip.run),
+        late=_lateness(claim) if claim.slot else "",
+        ways_on=_ways_on(claim) if skip.reason in (Reason.FIRST_SIGHT, Reason.NOT_IN_FORCE) else "",
+    )
 
 
 def off_schedule(claim: Claim) -> str | None:
@@ -57,14 +54,14 @@ def off_schedule(claim: Claim) -> str | None:
     return f"off schedule: runs slot {slot_text(claim)}, {in_words(_whole(late))} late"
 
 
-def rehearsal(verdict: Verdict, facts: Facts, claim: Claim) -> str:
+def rehearsal(verdict: Verdict, claim: Claim) -> str:
     """What --dry-run says."""
     if isinstance(verdict, Go):
         what = f"slot {slot_text(claim)}, attempt {verdict.attempt}" if claim.slot else "the command, without a slot"
         return f"would run {what}"
     if isinstance(verdict, Wait):
         return f"would wait: {_who(verdict.run)}"
-    return f"would not run: {skipped(verdict, facts, claim)}"
+    return f"would not run: {skipped(verdict, claim)}"
 
 
 def timed_out(hold: Hold, limits: Limits) -> str:
@@ -80,19 +77,12 @@ def slot_text(claim: Claim) -> str:
     return f"{claim.slot.local.replace('T', ' ')} {zone} ({rfc3339(claim.slot.at)})"
 
 
-def _not_in_force(reason: Reason, claim: Claim) -> str:
-    news = "this schedule is new here" if reason is Reason.FIRST_SIGHT else "this schedule was first seen after it"
-    return (
-        f"slot {slot_text(claim)} was {_lateness(claim)} ago and {news}: noted, nothing was run; "
-        f"the next is {_next_slot(claim)}; --slot last runs this one now"
-    )
-
-
-def _next_slot(claim: Claim) -> str:
+def _ways_on(claim: Claim) -> str:
     from once.schedule import Schedule
 
     assert claim.line is not None
-    return rfc3339(next(Schedule.parse(claim.line.expression, claim.line.zone).after(claim.wish.fired_at)))
+    coming = next(Schedule.parse(claim.line.expression, claim.line.zone).after(claim.wish.fired_at))
+    return f"the next slot is {rfc3339(coming)}; --slot last runs this one now"
 
 
 def _lateness(claim: Claim) -> str:

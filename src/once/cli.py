@@ -1,0 +1,97 @@
+"""The group of verbs, and the one place that prints errors and turns them into exit statuses."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from once import __version__
+from once.errors import OnceError
+from once.signals import Arrivals, Interrupted
+from once.voice import write_line
+
+VERBS = ("run", "lock", "status", "runs", "show", "init", "flush")
+WRAPPING = frozenset(("run", "lock"))
+
+FULL_STDOUT, BROKEN = 74, 125
+
+
+class Verbs(click.Group):
+    """Loads a verb when it is asked for: a start pays for its own verb only."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"once.commands.{cmd_name}"), cmd_name)
+        # What stands behind the command's name is the command's, also without the two dashes.
+        command.allow_interspersed_args = cmd_name not in WRAPPING
+        return command
+
+
+@click.group(cls=Verbs, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="once", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> object:
+    """Flock for clusters: the same crontab line on every host, one run per slot, and a record of it."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    from once.commands.overview import overview
+
+    return overview()
+
+
+def main(args: Sequence[str], arrivals: Arrivals) -> int:
+    """Run one verb; the exit status of the process."""
+    verb = next((arg for arg in args if not arg.startswith("-")), "")
+    wrapping = verb in WRAPPING
+    try:
+        return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
+    except Interrupted as interrupted:
+        return 128 + interrupted.signum
+    except OnceError as error:
+        write_line(f"once {verb}: {error}")
+        return error.wrapping if wrapping else error.telling
+    except click.ClickException as error:
+        write_line(_usage_line(error, verb))
+        return 125 if wrapping else 2
+    except BrokenPipeError:
+        return _quietly_piped()
+    except Exception as error:
+        if os.environ.get("ONCE_DEBUG"):
+            raise
+        write_line(f"once {verb}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
+        return BROKEN if wrapping else 2
+
+
+def _finished(result: Any) -> int:
+    """A wrapper returns its status; a verb that tells returns an answer to be shown."""
+    if result is None or isinstance(result, int):
+        status = result or 0
+    else:
+        from once.render import show
+
+        status = show(result)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _quietly_piped()
+    return status
+
+
+def _quietly_piped() -> int:
+    """`| head -1` has seen enough; Python must not complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def _usage_line(error: click.ClickException, verb: str) -> str:
+    hint = f" Try: once {verb} --help".rstrip() if isinstance(error, click.UsageError) else ""
+    return f"once {verb}: {error.format_message()}{hint}".replace("once :", "once:")

@@ -1,0 +1,48 @@
+"""`once init`: create or upgrade the schema."""
+
+from __future__ import annotations
+
+import click
+
+from once.commands.opening import place
+from once.commands.options import database
+from once.render import Answer
+from once.store.base import Migration
+
+
+@click.command(short_help="Create or upgrade the schema in the database.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
+@click.option("--show-sql", is_flag=True, help="Print the SQL instead of running it.")
+@click.option("--grant", metavar="ROLE", help="Let this role run once.")
+@click.option("--force", is_flag=True, help="Even while hosts with an older once are about.")
+@database
+def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: str | None) -> Answer:
+    """Create or upgrade the schema `once` in the database, as a role that may.
+
+    \b
+    Example:
+      once init --db postgresql://ops@db1/ops --grant cron
+    """
+    store = place(db).open()
+    pending = store.pending()
+    grants = store.grants(grant) if grant else []
+    if show_sql:
+        return Answer(verb="init", lines=[_script(migration) for migration in pending] + grants)
+    if dry_run:
+        return Answer(verb="init", lines=_plan(store.name, pending, grants))
+    done = store.migrate(despite_old_hosts=force)
+    if grant:
+        store.grant(grant)
+    lines = [f"{store.name}: applied {migration.number:04} {migration.name}" for migration in done]
+    lines = lines or [f"{store.name}: the schema is up to date"]
+    return Answer(verb="init", lines=lines + ([f"{store.name}: {grant} may run once"] if grant else []))
+
+
+def _script(migration: Migration) -> str:
+    return f"-- {migration.number:04} {migration.name}\n{migration.sql.strip()}\n"
+
+
+def _plan(name: str, pending: list[Migration], grants: list[str]) -> list[str]:
+    lines = [f"{name}: would apply {migration.number:04} {migration.name}" for migration in pending]
+    lines = lines or [f"{name}: the schema is up to date"]
+    return lines + [f"{name}: would run {statement}" for statement in grants]

@@ -1,0 +1,59 @@
+"""The types of what is typed, and the options that several verbs have."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from once.errors import SignalUnknown
+from once.instants import parse_duration
+
+
+class Duration(click.ParamType[timedelta]):
+    """`90`, `90s`, `5m`, `1h30m`, `2d`."""
+
+    name = "dur"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        return value if isinstance(value, timedelta) else parse_duration(value)
+
+
+class Signal(click.ParamType[int]):
+    """A signal by name, with or without SIG, or by number."""
+
+    name = "sig"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            if value.isdecimal():
+                return signal.Signals(int(value))
+            return signal.Signals[f"SIG{value.upper().removeprefix('SIG')}"]
+        except (KeyError, ValueError):
+            raise SignalUnknown(name=repr(value)) from None
+
+
+DURATION = Duration()
+SIGNAL = Signal()
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def stacked(*decorators: Decorator) -> Decorator:
+    """Several options as one decorator, shown in the order in which they stand."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+database = click.option("--db", metavar="ADDRESS", help="Where the record is; default: ONCE_DB, then /etc/once.toml.")
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")

@@ -1,0 +1,40 @@
+"""`once runs`: the history of a task, newest first."""
+
+from __future__ import annotations
+
+import click
+
+from once.commands import telling
+from once.commands.opening import place
+from once.commands.options import as_json, database
+from once.errors import NoSuchTask
+from once.render import Answer
+from once.run import task_name
+
+
+@click.command(short_help="The history of a task, newest first.")
+@click.argument("task")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), help="So many at most.  [default: 20 on a terminal, else all]"
+)
+@database
+@as_json
+def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
+    """List the runs of TASK, newest first.
+
+    \b
+    Example:
+      once runs weekly-report -n 5
+    """
+    where = place(db)
+    store = where.open()
+    name = task_name(task, scope=where.settings.scope)
+    if store.task(name) is None:
+        raise NoSuchTask(task=name)
+    now = store.now()
+    if limit is None and not as_json and click.get_text_stream("stdout").isatty():
+        limit = 20
+    found = store.runs(name, limit=limit)
+    if as_json:
+        return Answer(verb="runs", items=(telling.item(run, now) for run in found), as_json=True)
+    return Answer(verb="runs", titles=telling.RUN_TITLES, rows=(telling.row(run, now) for run in found))

@@ -1,0 +1,95 @@
+"""`once show`: one run whole, with the end of its output."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+
+import click
+
+from once.commands import telling
+from once.commands.opening import place
+from once.commands.options import as_json, database
+from once.errors import NoSuchRun, NoSuchTask
+from once.instants import in_words, rfc3339
+from once.render import Answer, interval, moment
+from once.run import Run, task_name
+
+
+@click.command(short_help="One run whole, with the end of its output.")
+@click.argument("task")
+@click.argument("number", type=click.IntRange(min=1), required=False)
+@click.option("--output", is_flag=True, help="The kept end of the output alone, byte for byte.")
+@database
+@as_json
+def show(*, task: str, number: int | None, output: bool, db: str | None, as_json: bool) -> Answer:
+    """Show run NUMBER of TASK; without a number the newest.
+
+    \b
+    Example:
+      once show weekly-report 17 --output | less
+    """
+    where = place(db)
+    store = where.open()
+    name = task_name(task, scope=where.settings.scope)
+    run = store.run(name, number)
+    if run is None:
+        if store.task(name) is None:
+            raise NoSuchTask(task=name)
+        raise NoSuchRun(task=name, number=number or "yet")
+    if output:
+        return Answer(verb="show", raw=run.tail)
+    if as_json:
+        tail = run.tail.decode("utf-8", errors="replace")
+        item = telling.item(run, store.now()) | {"tail": tail, "tail_dropped": run.tail_dropped}
+        return Answer(verb="show", items=[item], as_json=True)
+    return Answer(verb="show", lines=_lines(run, store.now()))
+
+
+def _lines(run: Run, now: datetime) -> list[str]:
+    facts = {
+        "task": run.task,
+        "run": f"{run.number}, attempt {run.attempt} of {run.attempts}",
+        "slot": f"{run.slot_local} local, {rfc3339(run.slot)}" if run.slot else "none",
+        "outcome": " ".join(
+            part for part in (telling.state(run, now), f"({run.reason})" if run.reason else "") if part
+        ),
+        "result": telling.result(run),
+        "took": interval(run.duration),
+        "fired": moment(run.fired_at),
+        "claimed": moment(run.claimed_at),
+        "started": moment(run.started_at),
+        "last beat": moment(run.beat_at),
+        "lease until": moment(run.lease_until),
+        "finished": moment(run.finished_at),
+        "where": f"{run.host}, pid {run.pid}, user {run.user}",
+        "command": shlex.join(run.command),
+        "clock": f"{_signed(run)} against the database's" if run.clock_offset is not None else "-",
+        "once": run.once_version,
+    }
+    if run.late_outcome is not None:
+        facts["late end"] = f"{run.late_outcome}, status {run.late_status}, {moment(run.late_at)}"
+    lines = [f"{name + ':':<13}{_visible(value)}" for name, value in facts.items() if value != "-"]
+    return lines + _output(run)
+
+
+def _signed(run: Run) -> str:
+    assert run.clock_offset is not None
+    sign = "-" if run.clock_offset.total_seconds() < 0 else "+"
+    return sign + in_words(abs(run.clock_offset))
+
+
+def _output(run: Run) -> list[str]:
+    if not run.tail:
+        return ["output:      none kept"]
+    dropped = f", {run.tail_dropped} bytes before it dropped" if run.tail_dropped else ""
+    text = run.tail.decode("utf-8", errors="replace").rstrip("\n").split("\n")
+    return [f"output:      {len(run.tail)} bytes{dropped}", *(f"  {_visible(line)}" for line in text)]
+
+
+def _visible(text: str) -> str:
+    """Nothing that was recorded may drive the terminal of whoever reads it."""
+    return "".join(
+        char if char.isprintable() or char == "\t" else char.encode("unicode_escape", errors="replace").decode()
+        for char in text
+    )

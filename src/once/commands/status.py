@@ -1,0 +1,115 @@
+"""`once status`: a line a task."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from once.commands import telling
+from once.commands.opening import place
+from once.commands.options import as_json, database
+from once.errors import NoSuchTask, OnceError
+from once.instants import in_words
+from once.journal import Journal
+from once.render import Answer, interval, moment
+from once.run import Run, Task, task_name
+from once.store.base import Store
+
+TITLES = ("TASK", "SCHEDULE", "LAST SLOT", "OUTCOME", "TOOK", "HOST", "NEXT SLOT", "NOTE")
+
+
+@click.command(short_help="A line a task: what ran last, and what comes next.")
+@click.argument("tasks", metavar="[TASK]...", nargs=-1)
+@database
+@as_json
+def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
+    """Show a line for each TASK, or for every task.
+
+    \b
+    Example:
+      once status
+    """
+    where = place(db)
+    store = where.open()
+    names = [task_name(task, scope=where.settings.scope) for task in tasks]
+    now = store.now()
+    known = {task.name: task for task in store.tasks()}
+    for name in names:
+        if name not in known:
+            raise NoSuchTask(task=name)
+    chosen = [known[name] for name in names] if names else list(known.values())
+    pairs = [(task, store.run(task.name)) for task in chosen]
+    items = [_item(task, run, now) for task, run in pairs]
+    rows = [_row(task, run, now) for task, run in pairs]
+    return Answer(
+        verb="status", items=items, titles=TITLES, rows=rows, lines=_lines(store, known, where), as_json=as_json
+    )
+
+
+def _lines(store: Store, known: dict[str, Task], where: Any) -> list[str]:
+    waiting = Journal(where.settings.state_dir / "journal").waiting()
+    lines = [] if known else [f"No task has been recorded in {store.name} yet."]
+    if waiting:
+        lines.append(f"{waiting} outcomes wait on this host for their database; once flush delivers them.")
+    return lines
+
+
+def _next_slot(task: Task, now: datetime) -> datetime | None:
+    if task.line is None or task.retired_at is not None:
+        return None
+    from once.schedule import Schedule
+
+    try:
+        return next(Schedule.parse(task.line.expression, task.line.zone).after(now))
+    except OnceError:  # written by a newer once, or with zone data that this host lacks
+        return None
+
+
+def _item(task: Task, run: Run | None, now: datetime) -> dict[str, Any]:
+    return {
+        "task": task.name,
+        "schedule": task.line.expression if task.line else None,
+        "zone": task.line.zone if task.line else None,
+        "in_force_since": task.in_force_since,
+        "next_slot": _next_slot(task, now),
+        "paused_at": task.paused_at,
+        "paused_until": task.paused_until,
+        "retired_at": task.retired_at,
+        "last": telling.item(run, now) if run else None,
+    }
+
+
+def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
+    schedule = f"{task.line.expression} {task.line.zone}" if task.line else "-"
+    coming = moment(_next_slot(task, now))
+    if run is None:
+        return [task.name, schedule, "-", "-", "-", "-", coming, ""]
+    took = interval(run.duration) if run.duration is not None else _so_far(run, now)
+    return [
+        task.name,
+        schedule,
+        moment(run.slot),
+        telling.state(run, now),
+        took,
+        run.host,
+        coming,
+        _note(task, run, now),
+    ]
+
+
+def _so_far(run: Run, now: datetime) -> str:
+    return f"{interval(now - run.claimed_at)} so far" if run.claimed_at else "-"
+
+
+def _note(task: Task, run: Run, now: datetime) -> str:
+    if telling.state(run, now) == "stuck" and run.lease_until:
+        return f"no beat, lease ended {in_words(now - run.lease_until)} ago, pid {run.pid}"
+    if telling.state(run, now) == "running" and run.lease_until:
+        return f"lease {in_words(run.lease_until - now)} left, pid {run.pid}"
+    if task.paused_at is not None:
+        return "paused"
+    if run.outcome.was_started and run.exit_status not in (None, 0):
+        return telling.result(run)
+    return telling.note(run)

@@ -1,0 +1,218 @@
+"""What `once run` and `once lock` share: their common options, and the way from options to a Runner."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from once import embedded, host, settings
+from once.admission import Patience
+from once.clock import Fired, SystemClock
+from once.commands.opening import Place, place
+from once.commands.options import DURATION, SIGNAL, database, stacked
+from once.errors import CommandMissing, DurationInvalid
+from once.instants import in_words
+from once.journal import Journal
+from once.lease import SHORTEST
+from once.run import Line, Slot, fingerprint, task_name
+from once.runner import Ports, Runner, Start
+from once.settings import Settings
+from once.signals import Arrivals
+from once.store.base import Claim
+from once.supervision import Limits, PastLease
+from once.verdict import Facts, Wish
+from once.voice import Voice
+
+LEASE = timedelta(minutes=5)
+MAX_SKEW = timedelta(seconds=60)
+TAIL = 16384
+
+task = click.option("--task", metavar="NAME", required=True, help="Under which name the runs are recorded.")
+
+limits = stacked(
+    click.option("--min-interval", type=DURATION, default=timedelta(), help="Not within this of the last start."),
+    click.option(
+        "--splay", type=DURATION, default=timedelta(), help="Wait up to this first, always the same per host."
+    ),
+    click.option("--lease", type=DURATION, help="Trust in a silent holder ends after this.  [default: 5m]"),
+    click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124."),
+    click.option(
+        "-k", "--kill-after", type=DURATION, default=timedelta(seconds=10), help="SIGKILL so long after a stop."
+    ),
+    click.option("-s", "--stop-signal", type=SIGNAL, default="TERM", help="What --timeout sends.  [default: TERM]"),
+    click.option(
+        "--past-lease",
+        type=click.Choice([choice.value for choice in PastLease]),
+        default=PastLease.FREEZE.value,
+        help="What becomes of the command when the lease cannot be extended.  [default: freeze]",
+    ),
+    click.option("--tail", metavar="BYTES", type=click.IntRange(min=0), help="Output kept; 0: none.  [default: 16384]"),
+    click.option(
+        "-E", "--skip-code", metavar="N", type=click.IntRange(0, 255), default=0, help="Exit status of a skip."
+    ),
+)
+
+database_options = stacked(
+    database,
+    click.option("--db-wait", type=DURATION, help="How long to try a database that is away."),
+    click.option("--max-skew", type=DURATION, help="Clocks further apart: nothing runs.  [default: 60s]"),
+)
+
+talk = stacked(
+    click.option("--dry-run", is_flag=True, help="Say what would happen and why; run and record nothing."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but why the status is not the command's."),
+)
+
+argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The common options as they were typed; None where a setting or a default is to decide."""
+
+    task: str
+    argv: tuple[str, ...]
+    min_interval: timedelta
+    splay: timedelta
+    lease: timedelta | None
+    timeout: timedelta | None
+    kill_after: timedelta
+    stop_signal: int
+    past_lease: str
+    tail: int | None
+    skip_code: int
+    db: str | None
+    db_wait: timedelta | None
+    max_skew: timedelta | None
+    dry_run: bool
+    verbose: bool
+    quiet: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is particular to the verb: which slot, if any, and how long to wait for what."""
+
+    verb: str
+    fired: Fired
+    wish: Wish
+    slot: Slot | None = None
+    line: Line | None = None
+    wait: timedelta | None = timedelta()
+    db_wait: timedelta
+    by_hand: bool = False
+    object_to: Callable[[Facts], None] = lambda _facts: None
+
+
+def options(given: dict[str, Any], settings_found: Settings) -> Options:
+    """The common options, checked. Raises CommandMissing, TaskNameInvalid, DurationInvalid."""
+    typed = Options(**given)
+    lease = typed.lease or settings_found.lease or LEASE
+    if lease < SHORTEST:
+        raise DurationInvalid(
+            text=f"--lease {in_words(lease)}", why=f" to trust: a lease is {in_words(SHORTEST)} at least"
+        )
+    return replace(typed, task=task_name(typed.task, scope=settings_found.scope), lease=lease)
+
+
+def require_command(typed: Options, verb: str) -> None:
+    """Raises CommandMissing."""
+    if not typed.argv or not typed.argv[0]:
+        raise CommandMissing(verb=verb)
+
+
+def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> int:
+    """Run it, or say why not; the exit status."""
+    voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, sys.stderr.isatty())
+    if found.off:
+        voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
+        return typed.skip_code
+    where = place(typed.db, known=found)
+    runner = Runner(_start(typed, asked, where), _ports(where, arrivals, voice))
+    return runner.rehearse() if typed.dry_run else runner.run()
+
+
+def _start(typed: Options, asked: Asked, where: Place) -> Start:
+    found = where.settings
+    assert typed.lease is not None
+    claim = Claim(
+        task=typed.task,
+        token=os.urandom(16).hex(),
+        wish=asked.wish,
+        slot=asked.slot,
+        line=asked.line,
+        lease=typed.lease,
+        holder=host.holder(os.environ),
+        command=typed.argv if found.record_args else typed.argv[:1],
+        command_hash=fingerprint(typed.argv),
+        by_hand=asked.by_hand,
+    )
+    tail = typed.tail if typed.tail is not None else found.tail
+    return Start(
+        argv=typed.argv,
+        claim=claim,
+        fired=asked.fired,
+        environ=_inherited(where),
+        patience=Patience(
+            db_wait=typed.db_wait or found.db_wait or asked.db_wait,
+            wait=asked.wait,
+            max_skew=typed.max_skew or found.max_skew or MAX_SKEW,
+        ),
+        limits=Limits(
+            timeout=typed.timeout,
+            kill_after=typed.kill_after,
+            stop_signal=typed.stop_signal,
+            past_lease=PastLease(typed.past_lease),
+        ),
+        splay=typed.splay,
+        tail=TAIL if tail is None else tail,
+        skip_code=typed.skip_code,
+        lasting=not host.in_container(os.environ),
+        object_to=_looked(asked, where),
+    )
+
+
+def _looked(asked: Asked, where: Place) -> Callable[[Facts], None]:
+    def object_to(facts: Facts) -> None:
+        if where.in_postgres:
+            embedded.note_use(where.settings.state_dir, where.display)
+        asked.object_to(facts)
+
+    return object_to
+
+
+def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
+    from once.child import spawn
+
+    clock = SystemClock()
+    return Ports(
+        open_store=lambda: where.open(clock),
+        clock=clock,
+        spawn=lambda command, *, env, tail: spawn(command, env=env, tail=tail, arrivals=arrivals),
+        arrivals=arrivals,
+        journal=Journal(where.settings.state_dir / "journal"),
+        voice=voice,
+    )
+
+
+def _inherited(where: Place) -> dict[str, str]:
+    """The command's environment, less an address that carries a password.
+
+    A nested `once` must not fall back to a file for want of it, so something that names no database takes its place.
+    """
+    environ = dict(os.environ)
+    if "ONCE_DB" in environ and where.carries_password(environ["ONCE_DB"]):
+        environ["ONCE_DB"] = "withheld:"
+    return environ
+
+
+def resolved() -> Settings:
+    """The settings of this start. Raises SettingInvalid."""
+    return settings.resolve(os.environ)

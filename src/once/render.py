@@ -1,0 +1,135 @@
+"""Results to text or JSON. On a terminal: tables that fit, in colour. Into a pipe: plain, complete, never cut.
+
+A verb returns an Answer; what it holds is data and is never taken for markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, BinaryIO
+
+from once.instants import in_words, rfc3339
+
+STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "timed_out": "red",
+    "lost": "red",
+    "stuck": "bold red",
+    "stopped": "yellow",
+    "cancelled": "yellow",
+    "running": "cyan",
+}
+"""By the word in the cell, so that an outcome looks the same in every table. Legible without any of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a verb has found. `items` is the contract for programs; titles, rows and lines are for people.
+
+    `raw` is bytes to be written as they are, instead of all that.
+    """
+
+    verb: str
+    items: Iterable[dict[str, Any]] = ()
+    titles: Sequence[str] = ()
+    rows: Iterable[Sequence[str]] = ()
+    lines: Sequence[str] = ()
+    raw: bytes | None = None
+    as_json: bool = False
+    status: int = field(default=0)
+
+
+def show(answer: Answer) -> int:
+    """Print it; the exit status."""
+    if answer.raw is not None:
+        _write(answer.raw)
+    elif answer.as_json:
+        _show_json(answer)
+    elif sys.stdout.isatty():
+        _show_on_terminal(answer)
+    else:
+        _show_plain(answer)
+    return answer.status
+
+
+def moment(at: datetime | None) -> str:
+    """An instant for people: local to the reader, with its offset; to the second."""
+    return at.astimezone().isoformat(" ", "seconds") if at else "-"
+
+
+def interval(length: timedelta | None) -> str:
+    """An interval for people."""
+    return in_words(length) if length is not None else "-"
+
+
+def plain(value: object) -> Any:
+    """A value as JSON has it: times RFC 3339 in UTC, durations in seconds."""
+    match value:
+        case datetime():
+            return rfc3339(value)
+        case timedelta():
+            return value.total_seconds()
+        case tuple() | list():
+            return [plain(part) for part in value]
+        case _:
+            return value
+
+
+def _show_json(answer: Answer) -> None:
+    """One object, written item by item: history may be long."""
+    _write(f'{{"once": "{answer.verb}/1", "items": ['.encode())
+    separator = b"\n  "
+    for item in answer.items:
+        ready = {key: plain(value) for key, value in item.items()}
+        _write(separator + json.dumps(ready, ensure_ascii=True).encode("ascii"))
+        separator = b",\n  "
+    _write(b"\n]}\n")
+
+
+def _show_plain(answer: Answer) -> None:
+    rows = [[_one_line(cell) for cell in row] for row in answer.rows]
+    if rows:
+        lines = [list(answer.titles), *rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(answer.titles))]
+        for line in lines:
+            _write_text("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    for text in answer.lines:
+        _write_text(text)
+
+
+def _show_on_terminal(answer: Answer) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    rows = [[_one_line(cell) for cell in row] for row in answer.rows]
+    if rows:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for title in answer.titles:
+            table.add_column(Text(title), overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
+        console.print(table)
+    for text in answer.lines:
+        console.print(Text(text), soft_wrap=True)
+
+
+def _one_line(cell: str) -> str:
+    """A cell cannot break its table, nor drive the terminal: control characters are shown, not sent."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cell)
+
+
+def _write_text(line: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    _write(f"{line}\n".encode(encoding, errors="backslashreplace"))
+
+
+def _write(data: bytes) -> None:
+    out: BinaryIO = sys.stdout.buffer
+    out.write(data)

@@ -1,0 +1,96 @@
+"""Where values come from, on real files."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from once.errors import SettingInvalid
+from once.settings import Settings, resolve
+
+
+@pytest.fixture
+def system_file(tmp_path: Path) -> Path:
+    return tmp_path / "once.toml"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    (home / ".config").mkdir(parents=True)
+    return {"HOME": str(home), "ONCE_STATE_DIR": str(tmp_path / "state")}
+
+
+def test_without_files_and_variables_nothing_is_set(environ: dict[str, str], system_file: Path, tmp_path: Path) -> None:
+    """The defaults are those of a host without any set-up."""
+    found = resolve(environ, system_file=system_file)
+
+    assert found == Settings(state_dir=tmp_path / "state")
+
+
+def test_the_environment_beats_the_users_file_beats_the_system_file(environ: dict[str, str], system_file: Path) -> None:
+    """The first that has a value wins, value by value."""
+    system_file.write_text('db = "system"\ntz = "Europe/Berlin"\nscope = "eu"\n')
+    (Path(environ["HOME"]) / ".config/once.toml").write_text('db = "user"\ntz = "Asia/Tokyo"\n')
+    found = resolve(environ | {"ONCE_DB": "variable"}, system_file=system_file)
+
+    assert (found.db, found.db_from, found.tz, found.scope) == ("variable", "ONCE_DB", "Asia/Tokyo", "eu")
+
+
+def test_an_empty_database_variable_is_no_database(environ: dict[str, str], system_file: Path) -> None:
+    """`ONCE_DB=` in a unit file must not hide what /etc/once.toml says."""
+    system_file.write_text('db = "system"\n')
+    found = resolve(environ | {"ONCE_DB": ""}, system_file=system_file)
+
+    assert (found.db, found.db_from) == ("system", str(system_file))
+
+
+def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file: Path) -> None:
+    """In a file as TOML has them, in a variable as text."""
+    system_file.write_text('lease = "90s"\nmax_skew = 30\noff = true\nrecord_args = false\n')
+    found = resolve(environ | {"ONCE_TAIL": "0", "ONCE_OFF": "0"}, system_file=system_file)
+
+    assert (found.lease, found.max_skew, found.tail) == (timedelta(seconds=90), timedelta(seconds=30), 0)
+    assert (found.off, found.record_args) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('dbb = "x"\n', "unknown setting 'dbb'"),
+        ("lease = true\n", "lease: must be a text"),
+        ('off = "perhaps"\n', "off: must be true or false"),
+        ("db = \n", "Invalid value"),
+        ("tail = -1\n", "tail: must be a number of bytes"),
+        ('state_dir = "state"\n', "state_dir: must be an absolute path"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name_and_key(
+    environ: dict[str, str], system_file: Path, text: str, said: str
+) -> None:
+    """A typing error in a settings file must not go unnoticed until the database is needed."""
+    system_file.write_text(text)
+    del environ["ONCE_STATE_DIR"]
+    with pytest.raises(SettingInvalid) as refusal:
+        resolve(environ, system_file=system_file)
+
+    assert str(refusal.value).startswith(str(system_file))
+    assert said in str(refusal.value)
+
+
+def test_a_bad_variable_is_refused_by_name(environ: dict[str, str], system_file: Path) -> None:
+    """The reader knows which of five places to mend."""
+    with pytest.raises(SettingInvalid) as refusal:
+        resolve(environ | {"ONCE_TAIL": "lots"}, system_file=system_file)
+
+    assert "ONCE_TAIL" in str(refusal.value)
+
+
+def test_a_file_that_is_a_directory_or_may_not_be_read_is_told(environ: dict[str, str], system_file: Path) -> None:
+    """It may have named a database, so the embedded default must not take its place."""
+    system_file.mkdir()
+    found = resolve(environ, system_file=system_file)
+
+    assert found.unreadable == (system_file,)
