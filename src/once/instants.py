@@ -86,14 +86,14 @@ def _parse_pasted(text: str) -> datetime:
     """
     from dateutil import parser
 
-    first, second = (parser.parse(text, default=datetime(year, month, day)) for year, month, day in FILLINGS)
+    first, second = (parser.parse(text, default=filling) for filling in FILLINGS)
     if first != second or first.tzinfo is None:
         raise ValueError(text)
     return first
 
 
-FILLINGS = ((2000, 1, 1), (2004, 2, 2))
-"""Two dates for dateutil to take missing parts from; they share nothing but their midnight."""
+FILLINGS = (datetime(2000, 1, 1), datetime(2004, 2, 2, 1, 1, 1))  # noqa: DTZ001 -- dateutil's defaults are naive
+"""Two times for dateutil to take missing parts from; they have nothing in common."""
 
 
 def rfc3339(at: datetime) -> str:
@@ -109,10 +109,8 @@ def in_words(interval: timedelta) -> str:
         return "0s"
     if interval < SECOND - MILLISECOND / 2:
         return f"{round(interval / MILLISECOND)}ms"
-    tenths = round(interval / SECOND * 10)
-    if tenths < 600:
-        return f"{tenths / 10:g}s"
-    return _in_two_units(interval)
+    tenths = round(interval / (SECOND / 10))
+    return f"{tenths / 10:g}s" if tenths < MINUTE // (SECOND / 10) else _in_two_units(interval)
 
 
 def _in_two_units(interval: timedelta) -> str:

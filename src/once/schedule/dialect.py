@@ -7,8 +7,8 @@ controller, those of robfig/cron v3.0.1 (parser.go, spec.go), which it uses.
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
+from string import ascii_letters, digits
 
 from once import errors
 from once.instants import SECOND, parse_duration
@@ -28,13 +28,13 @@ MACROS = {
     "@hourly": "0 * * * *",
 }
 
-ZONE_PREFIX = re.compile(r"(?:CRON_)?TZ=(?P<zone>[^ \t]*)[ \t]*(?P<rest>.*)", re.DOTALL)
-READABLE = re.compile(r"[A-Za-z0-9*,/?#()-]")
+ZONE_PREFIXES = ("TZ=", "CRON_TZ=")
+READABLE = frozenset(f"{ascii_letters}{digits}*,/?#()- ")
 
 
 def normalised(expression: str) -> str:
     """The expression as it is stored: as written, but for blanks around it and between its fields."""
-    return " ".join(word for word in re.split(r"[ \t]", expression) if word)
+    return " ".join(word for word in expression.replace("\t", " ").split(" ") if word)
 
 
 def read(expression: str, engine: str) -> Pattern | timedelta:
@@ -42,8 +42,8 @@ def read(expression: str, engine: str) -> Pattern | timedelta:
     try:
         if len(expression) > LONGEST_TEXT:
             raise Unreadable(f"it is longer than {LONGEST_TEXT} characters", "a shorter one")
-        if match := ZONE_PREFIX.fullmatch(expression):
-            raise _prefixed(match["zone"], match["rest"])
+        if expression.startswith(ZONE_PREFIXES):
+            raise _prefixed(expression.partition("=")[2])
         if expression.startswith("@"):
             return _read_macro(expression, engine)
         return _read_fields(expression, engine)
@@ -109,7 +109,7 @@ def _times(hours: frozenset[int], minutes: frozenset[int]) -> tuple[timedelta, .
 def _check_characters(expression: str) -> None:
     names = [field.name for field in FIELDS]
     for place, character in enumerate(expression):
-        if character != " " and not READABLE.match(character):
+        if character not in READABLE:
             index = expression[:place].count(" ")
             where = names[index] if index < len(names) else "after the fifth field"
             repair = "a plain blank" if character.isspace() else "digits, names and * , - / only"
@@ -136,7 +136,8 @@ def _miscounted(texts: list[str]) -> Unreadable:
     return Unreadable(f"expected 5 fields, got {count}", 'minute hour day month weekday, in quotes: "0 9 * * *"')
 
 
-def _prefixed(zone: str, rest: str) -> Unreadable:
-    flag = f"--tz {zone}" if zone.strip(":") else "--tz with a zone such as Europe/Berlin"
+def _prefixed(text: str) -> Unreadable:
+    zone, _, rest = text.partition(" ")
+    flag = f"--tz {zone}" if zone[:1].isalpha() else "--tz with a zone such as Europe/Berlin"
     repair = f'{flag} --schedule "{rest}"' if rest else flag
     return Unreadable("the zone is no part of the schedule", f"use {repair}")

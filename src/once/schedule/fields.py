@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from once.schedule.pattern import EVERY, LAST
 
-ITEM = re.compile(r"(?P<low>\*|[0-9]+|[A-Z]+)(?:-(?P<high>[0-9]+|[A-Z]+))?(?:/(?P<step>[0-9]+))?", re.IGNORECASE)
-NTH = re.compile(r"(?P<day>[0-9]+|[A-Z]{3})#(?P<nth>[1-5])", re.IGNORECASE)
-LAST_WEEKDAY = re.compile(r"L(?P<before>[0-9]+|[A-Z]{3})|(?P<after>[0-9]+|[A-Z]{3})L", re.IGNORECASE)
-RANDOM = re.compile(r"(?P<letter>[HR])(?:\(.*\))?(?:/.*)?", re.IGNORECASE)
-NEAREST_WORKDAY = re.compile(r"(?:[0-9]+|L)W", re.IGNORECASE)
+ITEM = r"(?P<low>\*|[0-9]+|[A-Za-z]+)(?:-(?P<high>[0-9]+|[A-Za-z]+))?(?:/(?P<step>[0-9]+))?"
+NTH = r"(?P<day>[0-9]+|[A-Za-z]{3})#(?P<nth>[1-5])"
+LAST_WEEKDAY = r"[Ll](?P<before>[0-9]+|[A-Za-z]{3})|(?P<after>[0-9]+|[A-Za-z]{3})[Ll]"
+RANDOM = r"(?P<letter>[HRhr])(?:\(.*\))?(?:/.*)?"
+NEAREST_WORKDAY = r"(?:[0-9]+|[Ll])[Ww]"
+"""Compiled by their first use: most starts need the first one alone."""
 
 
 class Unreadable(ValueError):
@@ -28,8 +29,7 @@ class Unreadable(ValueError):
         self.repair = repair
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One of the five fields. `last_step` is where `N/step` ends: Saturday, not 7, as where `N/step` comes from."""
 
     name: str
@@ -43,11 +43,14 @@ class Field:
         return self.names.index(text.upper()) + self.low if text.upper() in self.names else None
 
 
+MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+
 MINUTE = Field("minute", 0, 59, last_step=59)
 HOUR = Field("hour", 0, 23, last_step=23)
 DAY_OF_MONTH = Field("day-of-month", 1, 31, last_step=31)
-MONTH = Field("month", 1, 12, tuple("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()), last_step=12)
-DAY_OF_WEEK = Field("day-of-week", 0, 7, tuple("SUN MON TUE WED THU FRI SAT".split()), last_step=6)
+MONTH = Field("month", 1, 12, MONTHS, last_step=12)
+DAY_OF_WEEK = Field("day-of-week", 0, 7, WEEKDAYS, last_step=6)
 
 FIELDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
 
@@ -81,9 +84,9 @@ def days_of_week(text: str) -> frozenset[tuple[int, int]]:
 
 
 def _weekdays(item: str) -> Iterator[tuple[int, int]]:
-    if match := NTH.fullmatch(item):
+    if "#" in item and (match := re.fullmatch(NTH, item)):
         yield _value(DAY_OF_WEEK, match["day"], item) % 7, int(match["nth"])
-    elif match := LAST_WEEKDAY.fullmatch(item):
+    elif "L" in item.upper() and (match := re.fullmatch(LAST_WEEKDAY, item)):
         yield _value(DAY_OF_WEEK, match["before"] or match["after"], item) % 7, LAST
     else:
         for value in _range(DAY_OF_WEEK, item):
@@ -98,7 +101,7 @@ def _items(field: Field, text: str) -> list[str]:
 
 
 def _range(field: Field, item: str) -> range:
-    match = ITEM.fullmatch(item.replace("?", "*"))
+    match = re.fullmatch(ITEM, item.replace("?", "*"))
     if not match or (match["low"] == "*" and match["high"]):
         raise _not_readable(field, item)
     step = int(match["step"] or 1)
@@ -107,10 +110,9 @@ def _range(field: Field, item: str) -> range:
     if match["low"] == "*":
         return range(field.low, field.high + 1, step)
     low = _value(field, match["low"], item)
-    if match["high"]:
-        high = _value(field, match["high"], item)
-    else:
-        high = max(low, field.last_step) if match["step"] else low
+    high = _value(field, match["high"], item) if match["high"] else low
+    if match["step"] and not match["high"]:
+        high = max(low, field.last_step)
     if low > high:
         raise Unreadable(f"{field.name}: {item} runs backwards", _wrapped(field, low, high, step))
     return range(low, high + 1, step)
@@ -144,11 +146,11 @@ def _wrapped(field: Field, low: int, high: int, step: int) -> str:
 
 
 def _not_readable(field: Field, item: str) -> Unreadable:
-    if match := RANDOM.fullmatch(item):
+    if match := re.fullmatch(RANDOM, item):
         letter = match["letter"].upper()
         meaning = "is Jenkins's, a hash" if letter == "H" else "is random, so each host would have slots of its own"
         return Unreadable(f"{field.name}: {letter} {meaning}", "a number")
-    if NEAREST_WORKDAY.fullmatch(item):
+    if re.fullmatch(NEAREST_WORKDAY, item):
         return Unreadable(
             f"{field.name}: W, the nearest working day, is Quartz's", "a day, or test the date in the job"
         )

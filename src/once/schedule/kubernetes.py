@@ -1,8 +1,8 @@
 """The instant in the name of a Job that a CronJob made.
 
 The controller names a Job `<cronjob>-<minutes since 1970>` for its scheduled time (getJobName in
-pkg/controller/cronjob/utils.go of Kubernetes, since 1.21); older ones wrote seconds. A pod gets that name from its label
-`batch.kubernetes.io/job-name` by the downward API, so a late or repeated pod still knows its slot.
+pkg/controller/cronjob/utils.go of Kubernetes, since 1.21); older ones wrote seconds. A pod gets that name from its
+label `batch.kubernetes.io/job-name` by the downward API, so a late or repeated pod still knows its slot.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """The local times that five cron fields name: pure calendar arithmetic, without zones.
 
-Everything here is wall clock time, so datetimes are naive. Weekdays count from Sunday, 0, as cron's do.
+Everything here is wall clock time, so datetimes are naive. Weekdays count from Sunday, 0, as cron's do. The nouns of
+this package are NamedTuples, not dataclasses: defining one costs a third, and every start of every host pays for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 LAST = -1
 """The last day of a month among days of the month, or the last such weekday of a month among weekdays."""
@@ -19,8 +20,7 @@ EVERY = 0
 ONE_DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(NamedTuple):
     """Which days of a month: by date, by weekday, or both.
 
     `of_month` holds 1 to 31 and LAST, `of_week` pairs of a weekday and EVERY, 1 to 5, or LAST. `both_must_match` is
@@ -36,8 +36,7 @@ class Days:
         return _days_within(self, first_weekday, length)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """The local times that an expression names.
 
     `follows_real_time` means that they come as often as the clock shows them: nothing in the gap of spring, twice in
@@ -56,7 +55,7 @@ class Pattern:
         first, last = _midnight(first), _midnight(last)
         months = range(_months_since_zero(first), _months_since_zero(last) + 1)
         for month in reversed(months) if backwards else months:
-            begin = datetime(month // 12, month % 12 + 1, 1)
+            begin = _first_day(month)
             days = self._days_of(begin)
             for day in reversed(days) if backwards else days:
                 midnight = begin.replace(day=day)
@@ -69,7 +68,7 @@ class Pattern:
 
     def ever_comes(self) -> bool:
         """Whether there is any such day. Twenty-eight years without a century between hold every kind of year."""
-        return any(self._days_of(datetime(2000 + month // 12, month % 12 + 1, 1)) for month in range(28 * 12))
+        return any(self._days_of(_first_day(month)) for month in range(2000 * 12, 2028 * 12))
 
     def _days_of(self, begin: datetime) -> tuple[int, ...]:
         if begin.month not in self.months:
@@ -97,7 +96,12 @@ def _by_weekday(days: Days, day: int, weekday: int, length: int) -> bool:
 
 
 def _midnight(local: datetime) -> datetime:
-    return datetime(local.year, local.month, local.day)
+    return local.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _first_day(months_since_zero: int) -> datetime:
+    year, month = divmod(months_since_zero, 12)
+    return datetime(year, month + 1, 1)  # noqa: DTZ001 -- wall clock time
 
 
 def _months_since_zero(local: datetime) -> int:

@@ -82,7 +82,7 @@ class Schedule:
     def slot_for(self, at: datetime) -> Slot:
         """The slot that a start at this instant is for.
 
-        The latest one, P, or the coming one, S, if the start comes early: S − at ≤ min(5 s, (S − P)/4).
+        The latest one, P, or the coming one, S, if the start comes early: within min(5 s, (S - P)/4) of S.
         """
         latest, coming = self.nearest(at)
         is_early = coming - _utc(at) <= min(EARLY_AT_MOST, (coming - latest) / EARLY_SHARE)

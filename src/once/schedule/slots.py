@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from once.schedule.pattern import Pattern
 from once.schedule.stretches import FIRST_YEAR, LAST_YEAR, Stretch, local, stretches_of
@@ -40,8 +39,7 @@ class Timetable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """`@every`: aligned to the Unix epoch, whatever the zone."""
 
     length: timedelta
@@ -61,8 +59,7 @@ class Interval:
             slot -= self.length
 
 
-@dataclass(frozen=True, slots=True)
-class WallClock:
+class WallClock(NamedTuple):
     """Local times of a zone."""
 
     pattern: Pattern

@@ -6,9 +6,9 @@ cached. All comparison is in UTC; local times are naive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 STRIDE = timedelta(days=2)
@@ -16,12 +16,13 @@ STRIDE = timedelta(days=2)
 
 SECOND = timedelta(seconds=1)
 
+NEVER = datetime(1, 1, 1)  # noqa: DTZ001 -- local times are naive
+
 FIRST_YEAR, LAST_YEAR = 3, 9997
 """Clear of the ends of datetime, whatever offset and stride are added."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A change of the clocks: at this instant, in UTC, `after` takes the place of the offset `before`."""
 
     at: datetime
@@ -44,8 +45,7 @@ class Change:
         return self.after > self.before
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A time of constant offset, start ≤ instant < end, in UTC, no longer than a calendar year.
 
     `latest` is the change that this offset comes from, if it lies in this year or the one before.
@@ -66,7 +66,7 @@ class Stretch:
     def already_shown(self) -> datetime:
         """Local times before this have been shown once already, before the clock was set back."""
         change = self.latest
-        return change.clock_stopped_at if change and not change.skips else datetime.min
+        return change.clock_stopped_at if change and not change.skips else NEVER
 
 
 def local(at: datetime, offset: timedelta) -> datetime:
@@ -115,5 +115,5 @@ def _first_with(zone: str, offset: timedelta, earlier: datetime, later: datetime
 
 def _offset(zone: str, at: datetime) -> timedelta:
     offset = at.astimezone(ZoneInfo(zone)).utcoffset()
-    assert offset is not None, "a zone of zoneinfo always knows its offset"  # noqa: S101
+    assert offset is not None, "a zone of zoneinfo always knows its offset"
     return offset

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from once import errors
 
-OFFSET = re.compile(r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2})(?::?[0-9]{2})?", re.IGNORECASE)
+OFFSET = r"(?:UTC|GMT|utc|gmt)?(?P<sign>[+-])(?P<hours>[0-9]{1,2})(?::?[0-9]{2})?"
 HOST_DEPENDENT = frozenset({"localtime", "posixrules", "Factory"})
 ABBREVIATIONS = {
     "PST": "America/Los_Angeles",
@@ -53,7 +53,7 @@ def _fault_of_text(name: str) -> tuple[str, str] | None:
         return "it is a variant of another zone", name.partition("/")[2]
     if name.startswith(("/", ".", ":")) or ".." in name.split("/"):
         return "it is a path, not a name", PLACE
-    if match := OFFSET.fullmatch(name):
+    if name[-1].isdigit() and (match := re.fullmatch(OFFSET, name)):
         reversed_sign = "-" if match["sign"] == "+" else "+"
         fixed = f"Etc/GMT{reversed_sign}{int(match['hours'])}"
         return "an offset knows no daylight saving", f"a place such as Europe/Berlin, or {fixed} (its sign is reversed)"
