@@ -1,0 +1,83 @@
+"""README, CONTRIBUTING and Makefile: what they tell the reader to type, set or open is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from once import settings
+from tests.meta.tree import ROOT, SOURCE, commands
+
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README, re.MULTILINE | re.DOTALL) + re.findall(
+    r"(?:^    .*\n)+", README, re.MULTILINE
+)
+CALLS = sorted(
+    {
+        match[1]
+        for block in BLOCKS
+        for line in block.splitlines()
+        if (match := re.match(r"\s*(?:\$ |[\d*/, -]+  )?(once (?:[a-z]+ .*|--version))$", line))
+    }
+    | set(re.findall(r"`(once [a-z]+ [^`…]*)`", README))
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_command_line_parses(call: str) -> None:
+    """What is pasted from the README is not refused for its options."""
+    verb, *arguments = shlex.split(call)[1:]
+
+    assert commands()[verb].make_context(f"once {verb}", arguments) is not None
+
+
+def test_the_command_lines_are_found() -> None:
+    """The pattern above finds the crontab lines, the shell's and those in a sentence."""
+    assert {shlex.split(call)[1] for call in CALLS} >= {"run", "lock", "init", "runs", "show"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_target_is_there(page: str) -> None:
+    """`make test` and its like are targets."""
+    code = "".join(re.findall(r"`[^`]*`|^    .*$", (ROOT / page).read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z][a-z-]+)", code))
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+    assert {"test", "check"} <= named
+    assert named - targets == set()
+
+
+def test_every_setting_is_in_the_table_and_nothing_else() -> None:
+    """The table of settings is the table of the code."""
+    shown = re.findall(r"^\| `(\w+)` \| `(ONCE_\w+)` \|", README, re.MULTILINE)
+
+    assert [name for name, _ in shown] == list(settings.READERS)
+    assert [variable for _, variable in shown] == [f"ONCE_{name.upper()}" for name, _ in shown]
+
+
+def test_every_variable_is_read_or_set_somewhere() -> None:
+    """A variable that the README names stands in the code."""
+    code = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    known = {f"ONCE_{name.upper()}" for name in settings.READERS}
+    unknown = [name for name in set(re.findall(r"ONCE_[A-Z_]+", README)) - known if name not in code]
+
+    assert unknown == []
+
+
+def test_the_statuses_are_those_of_the_manual() -> None:
+    """README and once-run(1) list the same statuses."""
+    shown = set(re.findall(r"^\| (\d+)\b", README, re.MULTILINE))
+    manual = (ROOT / "man" / "once-run.1").read_text().partition(".Sh EXIT STATUS\n")[2].partition("\n.Sh ")[0]
+
+    assert shown == set(re.findall(r"^\.It (\d+)$", manual, re.MULTILINE))
+
+
+def test_every_link_leads_somewhere() -> None:
+    """A file that is linked is there."""
+    linked = re.findall(r"\]\((?!https?:)([^)]+)\)", README + CONTRIBUTING)
+
+    assert [link for link in linked if not (ROOT / link).exists()] == []
