@@ -13,7 +13,7 @@ import gc
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from once import wording
 from once.admission import Admission, Admitted, Patience, TurnedAway
@@ -154,7 +154,7 @@ class Runner:
         clock = self._ports.clock
         started_at, began = clock.now(), clock.boottime()
         self._store.close()
-        keeper = self._keeper(admitted, command)
+        keeper = self._keeper(admitted, command, started_at)
         keeper.start()
         gc.enable()
         watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
@@ -165,13 +165,13 @@ class Runner:
         command.drain(float("inf"))
         return self._status(watched, admitted.hold)
 
-    def _keeper(self, admitted: Admitted, command: Command) -> Keeper:
+    def _keeper(self, admitted: Admitted, command: Command, started_at: datetime) -> Keeper:
         store = self._ports.open_store()
         lease, hold = admitted.lease, admitted.hold
 
         def beat() -> Beat:
             try:
-                return store.beat(hold, lease.length)
+                return store.beat(hold, lease.length, started_at=started_at)
             finally:
                 if lease.beat_every >= KEEPS_NO_CONNECTION:
                     store.close()

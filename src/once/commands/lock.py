@@ -33,7 +33,7 @@ DB_WAIT = timedelta(seconds=30)
 @wrapping.talk
 @wrapping.argv
 @click.pass_obj
-def lock(arrivals: Arrivals, *, overlap: str, wait: timedelta | None, no_wait: bool, **given: Any) -> int:
+def lock(arrivals: Arrivals, /, *, overlap: str, wait: timedelta | None, no_wait: bool, **given: Any) -> int:
     """Run COMMAND while no other run of the task is alive, on any number of hosts.
 
     \b

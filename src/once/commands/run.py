@@ -40,6 +40,7 @@ LONGEST_DB_WAIT = timedelta(hours=1)
 @click.pass_obj
 def run(
     arrivals: Arrivals,
+    /,
     *,
     schedule: str | None,
     tz: str | None,

@@ -19,7 +19,7 @@ from once.run import task_name
 )
 @database
 @as_json
-def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
+def runs(task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
     """List the runs of TASK, newest first.
 
     \b

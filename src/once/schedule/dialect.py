@@ -40,16 +40,20 @@ def normalised(expression: str) -> str:
 def read(expression: str, engine: str) -> Pattern | timedelta:
     """What a normalised expression says: local times, or an interval (`@every`). Raises ScheduleInvalid."""
     try:
-        if len(expression) > LONGEST_TEXT:
-            raise Unreadable(f"it is longer than {LONGEST_TEXT} characters", "a shorter one")
-        if expression.startswith(ZONE_PREFIXES):
-            raise _prefixed(expression.partition("=")[2])
-        if expression.startswith("@"):
-            return _read_macro(expression, engine)
-        return _read_fields(expression, engine)
+        return _read(expression, engine)
     except Unreadable as refusal:
-        shown = expression if len(expression) <= LONGEST_TEXT else expression[:40] + "…"
+        shown = expression if len(expression) <= LONGEST_TEXT else f"{expression[:40]}…"
         raise errors.ScheduleInvalid(expression=shown, why=refusal.why, repair=refusal.repair) from None
+
+
+def _read(expression: str, engine: str) -> Pattern | timedelta:
+    if len(expression) > LONGEST_TEXT:
+        raise Unreadable(f"it is longer than {LONGEST_TEXT} characters", "a shorter one")
+    if expression.startswith(ZONE_PREFIXES):
+        raise _prefixed(expression.partition("=")[2])
+    if expression.startswith("@"):
+        return _read_macro(expression, engine)
+    return _read_fields(expression, engine)
 
 
 def _read_macro(expression: str, engine: str) -> Pattern | timedelta:
