@@ -1,0 +1,122 @@
+"""The story of a claim, told once for both stores: lock, expire, touch, find our token, decide, write.
+
+Each step sees what the one before it made sure of. The task's row is locked by a statement of its own, so that the
+statements after it see every claim that came before (one statement with the lock inside would decide on a snapshot
+from before the wait: two live runs). Runs whose lease has ended are lost whatever their slot, or the holder of an
+older slot could beat on beside the newer one. The newest started run is touched whatever became of it, so that a
+transaction which holds its fence, or will take it on an old snapshot, is noticed.
+
+The lock order is task row, then run row, here and everywhere.
+"""
+
+from __future__ import annotations
+
+from once.errors import TaskNameTaken
+from once.run import Hold, Holder, Outcome
+from once.store import migrations, rows
+from once.store.base import Claim, Claimed
+from once.store.rows import Values
+from once.store.session import Session
+from once.verdict import Facts, Go, Reason, Skip, Verdict, decide
+
+
+def claim(session: Session, claim: Claim, *, store: str) -> Claimed:
+    """Make this start the holder, or say why not. To be called inside the transaction; `store` is for messages.
+
+    Raises TaskNameTaken, SchemaTooNew, and what the session raises.
+    """
+    values = rows.of_claim(claim)
+    last_number = _lock_task(session, values, store=store)
+    _expire(session, claim.holder, values)
+    fenced = _touch_newest(session, values)
+    own = session.row("own_run", values)
+    facts = look(session, claim, store=store, locked=True, fenced=fenced)
+    if own is not None:
+        return Claimed(Go(own["attempt"]), facts, Hold(claim.task, own["number"], claim.token))
+    verdict = decide(claim.wish, facts)
+    return Claimed(verdict, facts, _write(session, claim, verdict, facts, number=last_number + 1))
+
+
+def look(session: Session, claim: Claim, *, store: str, locked: bool = False, fenced: int | None = None) -> Facts:
+    """What is known now. `locked`: under the task's lock, where whatever still runs is alive, and run `fenced` is too.
+
+    Raises SchemaTooNew, SchemaTooOld, and what the session raises.
+    """
+    row = session.row("look", {**rows.of_claim(claim), "locked": locked, "fenced": fenced})
+    assert row is not None
+    migrations.check(schema=row["schema"], protocol=row["protocol"], store=store)
+    return rows.facts(row, claim.line)
+
+
+def _lock_task(session: Session, values: Values, *, store: str) -> int:
+    """The task's last number, under its lock. The protocol is checked here: an upgrade takes this lock, too."""
+    row = session.row("lock_task", values)
+    if row is None:
+        session.write("insert_task", values)
+        row = session.row("lock_task", values)
+    if row is None:
+        raise TaskNameTaken(name=values["task"], known=_taken_name(session, values))
+    migrations.check(protocol=row["protocol"], store=store)
+    return int(row["last_number"])
+
+
+def _taken_name(session: Session, values: Values) -> str:
+    row = session.row("taken_name", values)
+    assert row is not None
+    return str(row["name"])
+
+
+def _expire(session: Session, finder: Holder, values: Values) -> None:
+    found = f"found by {values['host']} (pid {finder.pid})"
+    ended, rebooted = f"its lease had ended, {found}", f"its host was started again, {found}"
+    session.write("expire", {**values, "ended": ended, "rebooted": rebooted})
+
+
+def _touch_newest(session: Session, values: Values) -> int | None:
+    """The number of the newest started run if a transaction holds its fence; it was touched otherwise."""
+    newest = session.row("newest_started", values)
+    if newest is None:
+        return None
+    named = {**values, "number": newest["number"]}
+    if session.row("lock_run", named) is None:
+        return int(newest["number"])
+    session.write("touch_run", named)
+    return None
+
+
+def _write(session: Session, claim: Claim, verdict: Verdict, facts: Facts, *, number: int) -> Hold | None:
+    """What the verdict leaves in the tables. Nothing, for a loser who found the slot taken care of."""
+    if isinstance(verdict, Go):
+        _insert_run(session, claim, number, _running(claim, verdict))
+        _note_schedule(session, claim)
+        return Hold(claim.task, number, claim.token)
+    if isinstance(verdict, Skip) and verdict.recorded and claim.slot is not None and facts.latest is None:
+        _insert_run(session, claim, number, _skipped(verdict))
+        _note_schedule(session, claim)
+    elif isinstance(verdict, Skip) and verdict.reason is Reason.FIRST_SIGHT:
+        _note_schedule(session, claim)
+    return None
+
+
+def _running(claim: Claim, verdict: Go) -> Values:
+    return {"outcome": Outcome.RUNNING.value, "reason": None, "attempt": verdict.attempt, "lease": claim.lease}
+
+
+def _skipped(verdict: Skip) -> Values:
+    reason = str(verdict.reason)
+    if verdict.run is not None:
+        reason = f"{reason}: run {verdict.run.number} on {verdict.run.host} is alive"
+    return {"outcome": Outcome.SKIPPED.value, "reason": reason, "attempt": 1, "lease": None}
+
+
+def _insert_run(session: Session, claim: Claim, number: int, what: Values) -> None:
+    values = {**rows.of_claim(claim), **rows.of_new_run(claim), **what, "number": number}
+    session.write("take_number", values)
+    session.write("insert_run", values)
+
+
+def _note_schedule(session: Session, claim: Claim) -> None:
+    """Extend the task's newest interval, or begin one: an edited line, also one that is rolled back, has its own."""
+    values = rows.of_claim(claim)
+    if claim.line is not None and session.write("extend_schedule", values) == 0:
+        session.write("insert_schedule", values)

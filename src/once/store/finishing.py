@@ -1,0 +1,32 @@
+"""The story of an end: recorded at once while the row is ours, under the task's lock when it has become `lost`.
+
+A run that was declared lost may have been at work all the same, and its end is evidence. If nobody has repeated the
+slot, the truth replaces `lost`; otherwise it goes beside it, and the run that took over is not touched.
+"""
+
+from __future__ import annotations
+
+from once.run import Ending, Hold, Outcome
+from once.store import rows
+from once.store.base import Recorded
+from once.store.session import Session
+
+
+def finish(session: Session, hold: Hold, ending: Ending) -> bool:
+    """Record the end if the row is ours and running: one statement, on a session without a transaction."""
+    return session.write("finish", {**rows.of_hold(hold), **rows.of_ending(ending)}) > 0
+
+
+def finish_late(session: Session, hold: Hold, ending: Ending) -> Recorded:
+    """Record the end of a run that no longer says running. To be called inside a transaction."""
+    session.row("lock_task", rows.of_hold(hold))
+    row = session.row("own_row", rows.of_hold(hold))
+    if row is None:
+        return Recorded.UNKNOWN
+    if row["outcome"] == Outcome.RUNNING:
+        return Recorded.AS_ENDED if finish(session, hold, ending) else Recorded.UNKNOWN
+    if row["outcome"] != Outcome.LOST or row["finished_at"] or row["late_outcome"]:
+        return Recorded.ALREADY
+    statement = "note_late" if row["superseded"] else "replace_lost"
+    session.write(statement, {**rows.of_hold(hold), **rows.of_ending(ending)})
+    return Recorded.LATE if row["superseded"] else Recorded.INSTEAD_OF_LOST

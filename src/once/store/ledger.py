@@ -1,0 +1,110 @@
+"""The store's verbs, told once over a database: what SQLite and PostgreSQL have in common, which is all but the SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from once.clock import Clock
+from once.run import Ending, Hold, Outcome, Run, Task
+from once.store import claiming, finishing, migrations, rows
+from once.store.base import Beat, Claim, Claimed, Migration, Recorded
+from once.store.session import Database, Row
+from once.verdict import Facts
+
+PAGE = 500
+"""Rows of history read at a time: no cursor outlives its statement, so neither a pooler nor a writer is held up."""
+
+BEYOND_ALL = 2**63 - 1
+
+
+class Ledger:
+    """A Store over a Database."""
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self.name = database.name
+
+    def connect(self) -> None:
+        self._database.session()
+
+    def look(self, claim: Claim) -> Facts:
+        return claiming.look(self._database.session(), claim, store=self.name)
+
+    def claim(self, claim: Claim) -> Claimed:
+        with self._database.transaction() as session:
+            return claiming.claim(session, claim, store=self.name)
+
+    def beat(self, hold: Hold, lease: timedelta, *, started_at: datetime | None = None) -> Beat:
+        session = self._database.session()
+        if session.write("beat", {**rows.of_hold(hold), "lease": lease, "started_at": started_at}):
+            return Beat(ours=True)
+        row = session.row("own_row", rows.of_hold(hold))
+        return Beat(ours=False, outcome=Outcome(row["outcome"]), reason=row["reason"]) if row else Beat(ours=False)
+
+    def finish(self, hold: Hold, ending: Ending) -> Recorded:
+        if finishing.finish(self._database.session(), hold, ending):
+            return Recorded.AS_ENDED
+        with self._database.transaction() as session:
+            return finishing.finish_late(session, hold, ending)
+
+    def sight(self, claim: Claim) -> None:
+        self._database.session().write("sight", {**rows.of_claim(claim), "protocol": migrations.PROTOCOL})
+
+    def tasks(self) -> list[Task]:
+        return [rows.task(row) for row in self._database.session().rows("tasks", {"task": None})]
+
+    def task(self, name: str) -> Task | None:
+        row = self._database.session().row("tasks", {"task": name})
+        return rows.task(row) if row else None
+
+    def runs(self, task: str, *, limit: int | None = None) -> Iterator[Run]:
+        before, left = BEYOND_ALL, BEYOND_ALL if limit is None else limit
+        while left > 0:
+            page = min(PAGE, left)
+            found = self._database.session().rows("runs", {"task": task, "before": before, "page": page})
+            yield from map(rows.run, found)
+            if len(found) < page:
+                return
+            before, left = found[-1]["number"], left - page
+
+    def run(self, task: str, number: int | None = None) -> Run | None:
+        session = self._database.session()
+        if number is None:
+            newest = session.row("newest_started", {"task": task})
+            if newest is None:
+                return None
+            number = newest["number"]
+        row = session.row("run", {"task": task, "number": number})
+        return rows.run(row) if row else None
+
+    def now(self) -> datetime:
+        now: datetime = self._told("now")["now"]
+        return now
+
+    def identity(self) -> str:
+        return str(self._told("identity")["identity"])
+
+    def pending(self) -> list[Migration]:
+        return migrations.pending(self._database)
+
+    def migrate(self, *, despite_old_hosts: bool = False) -> list[Migration]:
+        return migrations.migrate(self._database, clock=self._clock, despite_old_hosts=despite_old_hosts)
+
+    def grants(self, role: str) -> list[str]:
+        return self._database.grants(role)
+
+    def grant(self, role: str) -> None:
+        grants = self.grants(role)
+        if grants:
+            with self._database.transaction() as session:
+                session.script(";\n".join(grants))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _told(self, statement: str) -> Row:
+        row = self._database.session().row(statement)
+        assert row is not None
+        return row

@@ -1,0 +1,105 @@
+"""The schema's numbered steps: SQL files, forward only, each run in one transaction together with its record.
+
+`SCHEMA` is the highest step that this once knows. `PROTOCOL` changes only when an older once must not touch the tables
+any more: a claim reads it under the task's lock, so an upgrade that raises it on every task row lets the claims under
+way come to their end and stops those that follow.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from once import __version__
+from once.clock import Clock
+from once.errors import HostsStillOld, NotInitialised, SchemaTooNew, SchemaTooOld, StoreUnusable, Unreachable
+from once.store.base import Migration
+from once.store.queries import SQL
+from once.store.session import Database
+
+SCHEMA = 1
+PROTOCOL = 1
+
+TRIES_FOR = 60.0
+"""Seconds. A try waits a second at most for a lock: a step that queued behind a fenced job would hold every beat up."""
+
+TRIES_EVERY = 0.5
+WORKS_FOR = timedelta(minutes=10)
+"""A step may have to rewrite a long history."""
+
+
+def check(*, protocol: int, store: str, schema: int = SCHEMA) -> None:
+    """Raises SchemaTooNew when the store's protocol is not ours, SchemaTooOld when it lacks steps that we need."""
+    if protocol > PROTOCOL:
+        raise SchemaTooNew(store=store, found=protocol, known=PROTOCOL)
+    if schema < SCHEMA:
+        raise SchemaTooOld(store=store, found=schema, known=SCHEMA)
+
+
+def steps(dialect: str) -> list[Migration]:
+    """Every step of a dialect, in order."""
+    directory = os.path.join(SQL, dialect, "migrations")
+    return [_step(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".sql")]
+
+
+def pending(database: Database) -> list[Migration]:
+    """The steps that the database lacks."""
+    schema, _ = _found(database)
+    return [step for step in steps(database.dialect) if step.number > schema]
+
+
+def migrate(database: Database, *, clock: Clock, despite_old_hosts: bool = False) -> list[Migration]:
+    """Take the steps that are pending, and say which they were. Raises HostsStillOld, RightsMissing, SchemaTooNew."""
+    schema, protocol = _found(database)
+    check(protocol=protocol, store=database.name)
+    if 0 < protocol < PROTOCOL and not despite_old_hosts:
+        hosts = [row["host"] for row in database.session().rows("old_hosts", {"protocol": PROTOCOL})]
+        if hosts:
+            raise HostsStillOld(hosts=", ".join(hosts))
+    return [step for step in steps(database.dialect) if step.number > schema and _taken(database, step, clock)]
+
+
+def _taken(database: Database, step: Migration, clock: Clock) -> bool:
+    """Take one step, in several tries if others hold locks; False when somebody else has taken it."""
+    give_up_at = clock.boottime() + TRIES_FOR
+    while _found(database)[0] < step.number:
+        try:
+            return _take(database, step)
+        except Unreachable:
+            if clock.boottime() >= give_up_at:
+                raise
+            clock.sleep(TRIES_EVERY)
+        except StoreUnusable:
+            # Two that make the same schema at once meet in the catalogue's unique keys.
+            if _found(database)[0] < step.number:
+                raise
+    return False
+
+
+def _take(database: Database, step: Migration) -> bool:
+    with database.transaction(answer_within=WORKS_FOR) as session:
+        if step.number > 1:
+            session.write("lock_migrations")
+            row = session.row("schema")
+            if row is not None and row["schema"] >= step.number:
+                return False
+        session.script(step.sql)
+        record = {"number": step.number, "name": step.name, "once_version": __version__}
+        session.write("note_migration", record)
+        session.write("note_schema", record)
+    return True
+
+
+def _found(database: Database) -> tuple[int, int]:
+    """Schema and protocol of the database; zeros where there is none."""
+    try:
+        row = database.session().row("schema")
+    except NotInitialised:
+        return 0, 0
+    return (row["schema"], row["protocol"]) if row is not None else (0, 0)
+
+
+def _step(directory: str, name: str) -> Migration:
+    number, _, rest = name.removesuffix(".sql").partition("_")
+    with open(os.path.join(directory, name), encoding="utf-8") as file:
+        return Migration(int(number), rest, file.read())

@@ -1,0 +1,108 @@
+"""A connection to PostgreSQL whose every answer is waited for with a deadline, and how our values travel over it.
+
+A stopped server answers nothing while TCP stays up, and statement_timeout is the server's own affair: so the waiting
+itself is bounded, here. Nothing is prepared and no setting is left behind: a pooler in transaction mode must do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any, Self
+
+import psycopg
+from psycopg import pq
+from psycopg.abc import RV, PQGen
+from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+DEFAULTS = {
+    "connect_timeout": "5",
+    "target_session_attrs": "read-write",
+    "client_encoding": "utf8",
+    "fallback_application_name": "once",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+}
+"""What an address gets unless it says otherwise. A server that was a primary and is none any more must not be used."""
+
+BY_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS"}
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+INFINITE = 2**63 - 1
+FIRST = datetime(1, 1, 1, tzinfo=UTC)
+LAST = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class BoundedConnection(psycopg.Connection[DictRow]):
+    """Raises NoAnswer when a statement has no answer within so many seconds; what became of it is then unknown."""
+
+    answer_within = 10.0
+
+    @classmethod
+    def to(cls, conninfo: str, *, answer_within: timedelta) -> Self:
+        """Connect, in 5 s a host at most. Raises psycopg.ProgrammingError when libpq cannot read the address."""
+        given = conninfo_to_dict(conninfo)
+        defaults = {key: value for key, value in DEFAULTS.items() if BY_ENVIRONMENT.get(key, "") not in os.environ}
+        connection = cls.connect(
+            make_conninfo("", **{**defaults, **given}),
+            autocommit=True,
+            prepare_threshold=None,
+            context=ADAPTERS,
+            row_factory=dict_row,
+        )
+        connection.answer_within = answer_within.total_seconds()
+        return connection
+
+    def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
+        return super().wait(_bounded(gen, self.answer_within), *args, **options)
+
+
+def _bounded(gen: PQGen[RV], seconds: float) -> Generator[Any, Any, RV]:
+    """The same waiting, given up when it has taken so long. psycopg looks up at least ten times a second."""
+    give_up_at = monotonic() + seconds
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and monotonic() >= give_up_at:
+                raise NoAnswer(f"no answer within {seconds:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        value: RV = done.value
+        return value
+
+
+class InstantLoader(Loader):
+    """timestamptz as the server keeps it, microseconds since 2000, so that no session's zone has a say in it."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Buffer) -> datetime:
+        microseconds = int.from_bytes(data, "big", signed=True)
+        if abs(microseconds) >= INFINITE:
+            return LAST if microseconds > 0 else FIRST
+        return EPOCH + timedelta(microseconds=microseconds)
+
+
+class DurationDumper(Dumper):
+    """An interval without days: a day of the calendar may have 23 hours, one of a lease may not."""
+
+    oid = psycopg.adapters.types["interval"].oid
+
+    def dump(self, obj: timedelta) -> bytes:
+        return b"%d microseconds" % (obj // timedelta(microseconds=1))
+
+
+ADAPTERS = AdaptersMap(psycopg.adapters)
+ADAPTERS.register_loader("timestamptz", InstantLoader)
+ADAPTERS.register_dumper(timedelta, DurationDumper)

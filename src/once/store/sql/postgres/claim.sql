@@ -1,0 +1,247 @@
+-- name: begin
+-- Open the claim's transaction: bounded waits, a bounded life, and a commit that survives a crash.
+BEGIN ISOLATION LEVEL READ COMMITTED;
+SELECT
+    set_config('lock_timeout', '1s', true),
+    set_config('idle_in_transaction_session_timeout', '5s', true),
+    set_config(
+        'synchronous_commit',
+        CASE
+            WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+            ELSE current_setting('synchronous_commit')
+        END,
+        true
+    );
+
+-- name: look
+-- Everything that a decision needs, at one moment. In the claim's transaction whatever still runs is alive.
+WITH moment AS (
+    SELECT once.now() AS now
+),
+alive AS (
+    SELECT max(run.number) AS number
+    FROM once.run, moment
+    WHERE run.task = %(task)s
+        AND run.outcome = 'running'
+        AND (
+            %(locked)s
+            OR run.lease_until > moment.now
+            AND (run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s) IS NOT TRUE
+        )
+)
+SELECT
+    moment.now,
+    store.identity,
+    store.schema,
+    store.protocol,
+    task.name IS NOT NULL AS known,
+    task.settled_through,
+    task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now) AS paused,
+    task.retired_at IS NOT NULL AS retired,
+    EXISTS (
+        SELECT
+        FROM once.run
+        WHERE run.task = %(task)s
+            AND run.slot = %(slot)s
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+    ) AS succeeded,
+    latest.number AS latest_number,
+    latest.outcome AS latest_outcome,
+    latest.slot AS latest_slot,
+    latest.attempt AS latest_attempt,
+    latest.host AS latest_host,
+    latest.pid AS latest_pid,
+    latest.claimed_at AS latest_claimed_at,
+    latest.lease_until AS latest_lease_until,
+    latest.retry_at AS latest_retry_at,
+    latest.exit_status AS latest_exit_status,
+    CASE
+        WHEN latest.outcome = 'running' THEN
+            %(locked)s
+            OR latest.lease_until > moment.now
+            AND (latest.machine = %(machine)s AND latest.host = %(host)s AND latest.boot <> %(boot)s) IS NOT TRUE
+        ELSE latest.retry_at IS NOT NULL AND latest.lease_until > moment.now
+    END AS latest_alive,
+    blocker.number AS blocker_number,
+    blocker.outcome AS blocker_outcome,
+    blocker.slot AS blocker_slot,
+    blocker.attempt AS blocker_attempt,
+    blocker.host AS blocker_host,
+    blocker.pid AS blocker_pid,
+    blocker.claimed_at AS blocker_claimed_at,
+    blocker.lease_until AS blocker_lease_until,
+    blocker.retry_at AS blocker_retry_at,
+    blocker.exit_status AS blocker_exit_status,
+    newest.claimed_at AS last_claimed_at,
+    newest.command_hash,
+    schedule.first_seen,
+    schedule.expression,
+    schedule.zone,
+    schedule.engine,
+    (
+        SELECT run.slot
+        FROM once.run
+        WHERE run.task = %(task)s
+            AND run.slot < %(slot)s
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+        ORDER BY run.slot DESC
+        LIMIT 1
+    ) AS previous_success,
+    EXISTS (
+        SELECT
+        FROM once.sighting
+        WHERE sighting.task = %(task)s
+            AND sighting.host = %(host)s
+            AND sighting.last_seen > moment.now - interval '24 hours'
+            AND sighting.schedule = %(fingerprint)s
+            AND sighting.command_hash = %(command_hash)s
+            AND sighting.once_version = %(once_version)s
+    ) AS seen_today,
+    (
+        SELECT task.name
+        FROM once.task
+        WHERE task.folded = %(folded)s
+            AND task.name <> %(task)s
+    ) AS taken_name
+FROM moment
+CROSS JOIN alive
+CROSS JOIN once.store
+LEFT JOIN once.task ON task.name = %(task)s
+LEFT JOIN once.run AS latest ON latest.task = %(task)s AND latest.number = (
+    SELECT run.number
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.slot = %(slot)s
+    ORDER BY run.attempt DESC
+    LIMIT 1
+)
+LEFT JOIN once.run AS blocker ON blocker.task = %(task)s AND blocker.number = GREATEST(alive.number, %(fenced)s)
+LEFT JOIN once.run AS newest ON newest.task = %(task)s AND newest.number = (
+    SELECT run.number
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.outcome NOT IN ('skipped', 'excused')
+    ORDER BY run.number DESC
+    LIMIT 1
+)
+LEFT JOIN once.schedule ON schedule.task = %(task)s AND schedule.first_seen = (
+    SELECT max(schedule.first_seen)
+    FROM once.schedule
+    WHERE schedule.task = %(task)s
+);
+
+-- name: lock_task
+-- Whoever claims, finishes late or prunes goes through this row. A statement of its own: what follows sees all of it.
+SELECT task.last_number, task.protocol
+FROM once.task
+WHERE task.name = %(task)s
+FOR NO KEY UPDATE;
+
+-- name: insert_task
+-- Make a task known, unless it is, or one is whose name differs in case only.
+INSERT INTO once.task (name, folded)
+VALUES (%(task)s, %(folded)s)
+ON CONFLICT DO NOTHING;
+
+-- name: taken_name
+-- The task whose name differs in case only.
+SELECT task.name
+FROM once.task
+WHERE task.folded = %(folded)s
+    AND task.name <> %(task)s;
+
+-- name: expire
+-- Every run of the task whose lease has ended, or whose host was started again since, is lost. Locked rows are alive.
+WITH ended AS (
+    SELECT run.number, run.lease_until <= once.now() AS by_lease
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.outcome = 'running'
+        AND (
+            run.lease_until <= once.now()
+            OR run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s
+        )
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE once.run
+SET outcome = 'lost',
+    reason = CASE WHEN ended.by_lease THEN %(ended)s ELSE %(rebooted)s END
+FROM ended
+WHERE run.task = %(task)s
+    AND run.number = ended.number;
+
+-- name: newest_started
+-- The newest run that was started, whatever became of it.
+SELECT run.number
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.outcome NOT IN ('skipped', 'excused')
+ORDER BY run.number DESC
+LIMIT 1;
+
+-- name: lock_run
+-- No row: a transaction holds the run's fence, so it counts as alive.
+SELECT run.number
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.number = %(number)s
+FOR UPDATE SKIP LOCKED;
+
+-- name: touch_run
+-- A real write of the same values: a later fence under REPEATABLE READ must fail on this row.
+UPDATE once.run
+SET reason = reason
+WHERE run.task = %(task)s
+    AND run.number = %(number)s;
+
+-- name: own_run
+-- The claim's own run, when the answer to an earlier COMMIT was lost.
+SELECT run.number, run.attempt
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.token = %(token)s
+    AND run.outcome = 'running';
+
+-- name: take_number
+-- The next number of the task, which is also the fencing token.
+UPDATE once.task
+SET last_number = %(number)s
+WHERE task.name = %(task)s;
+
+-- name: insert_run
+-- The claim itself, or a skip, which has no lease.
+INSERT INTO once.run (
+    task, number, token, slot, slot_local, fold, attempt, outcome, reason, attempts,
+    host, machine, boot, pid, login, command, command_hash,
+    fired_at, claimed_at, beat_at, lease_until, clock_offset, by_hand, once_version
+)
+SELECT
+    %(task)s, %(number)s, %(token)s, %(slot)s, %(slot_local)s, %(fold)s, %(attempt)s, %(outcome)s, %(reason)s, %(attempts)s,
+    %(host)s, %(machine)s, %(boot)s, %(pid)s, %(login)s, %(command)s, %(command_hash)s,
+    %(fired_at)s, moment.now, CASE WHEN %(outcome)s = 'running' THEN moment.now END, moment.now + %(lease)s,
+    %(clock_offset)s, %(by_hand)s, %(once_version)s
+FROM (SELECT once.now() AS now) AS moment;
+
+-- name: extend_schedule
+-- The task was seen with the line of its newest interval again.
+UPDATE once.schedule
+SET last_seen = GREATEST(last_seen, once.now())
+WHERE schedule.task = %(task)s
+    AND schedule.first_seen = (
+        SELECT max(newest.first_seen)
+        FROM once.schedule AS newest
+        WHERE newest.task = %(task)s
+    )
+    AND schedule.expression = %(expression)s
+    AND schedule.zone = %(zone)s
+    AND schedule.engine = %(engine)s;
+
+-- name: insert_schedule
+-- Another line than before: a new interval, later than the one before even if the clock was set back.
+INSERT INTO once.schedule (task, first_seen, expression, zone, engine, last_seen)
+SELECT %(task)s, seen.at, %(expression)s, %(zone)s, %(engine)s, seen.at
+FROM (
+    SELECT GREATEST(once.now(), max(schedule.first_seen) + interval '1 microsecond') AS at
+    FROM once.schedule
+    WHERE schedule.task = %(task)s
+) AS seen;

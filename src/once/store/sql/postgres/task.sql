@@ -1,0 +1,34 @@
+-- name: tasks
+-- Every task by name, with the line it was last seen with.
+SELECT
+    task.name, task.last_number, task.settled_through, task.paused_at, task.paused_until, task.retired_at,
+    schedule.first_seen, schedule.expression, schedule.zone, schedule.engine
+FROM once.task
+LEFT JOIN once.schedule ON schedule.task = task.name AND schedule.first_seen = (
+    SELECT max(newest.first_seen)
+    FROM once.schedule AS newest
+    WHERE newest.task = task.name
+)
+WHERE %(task)s::text IS NULL OR task.name = %(task)s
+ORDER BY task.name COLLATE "C";
+
+-- name: sight
+-- This host started once for this task: one row a host, rewritten once a day or when something is different.
+INSERT INTO once.sighting AS seen (
+    task, host, first_seen, last_seen, schedule, command_hash, once_version, protocol
+)
+SELECT
+    task.name, %(host)s, moment.now, moment.now, %(fingerprint)s, %(command_hash)s, %(once_version)s, %(protocol)s
+FROM once.task, (SELECT once.now() AS now) AS moment
+WHERE task.name = %(task)s
+ON CONFLICT (task, host) DO UPDATE
+SET last_seen = EXCLUDED.last_seen,
+    schedule = EXCLUDED.schedule,
+    command_hash = EXCLUDED.command_hash,
+    once_version = EXCLUDED.once_version,
+    protocol = EXCLUDED.protocol
+WHERE seen.last_seen <= EXCLUDED.last_seen - interval '24 hours'
+    OR seen.schedule <> EXCLUDED.schedule
+    OR seen.command_hash <> EXCLUDED.command_hash
+    OR seen.once_version <> EXCLUDED.once_version
+    OR seen.protocol <> EXCLUDED.protocol;

@@ -1,0 +1,232 @@
+-- name: begin
+-- Open the claim's transaction as the one writer: a read that becomes a write fails at once, whatever busy_timeout says.
+BEGIN IMMEDIATE;
+
+-- name: look
+-- Everything that a decision needs, at one moment. In the claim's transaction whatever still runs is alive.
+WITH moment AS (
+    SELECT once_now() AS now, once_boottime() AS boottime
+),
+trusted AS (
+    SELECT
+        run.number,
+        run.outcome,
+        CASE
+            WHEN run.boot IS NULL OR :boot IS NULL THEN run.lease_until > moment.now
+            ELSE run.boot = :boot AND run.lease_boottime > moment.boottime
+        END AS by_lease
+    FROM run, moment
+    WHERE run.task = :task
+        AND (run.outcome = 'running' OR run.retry_at IS NOT NULL AND run.slot = :slot)
+),
+alive AS (
+    SELECT max(trusted.number) AS number
+    FROM trusted
+    WHERE trusted.outcome = 'running'
+        AND (:locked OR trusted.by_lease)
+)
+SELECT
+    moment.now AS "now [instant]",
+    store.identity,
+    store.schema,
+    store.protocol,
+    task.name IS NOT NULL AS known,
+    task.settled_through,
+    task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now) AS paused,
+    task.retired_at IS NOT NULL AS retired,
+    EXISTS (
+        SELECT 1
+        FROM run
+        WHERE run.task = :task
+            AND run.slot = :slot
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+    ) AS succeeded,
+    latest.number AS latest_number,
+    latest.outcome AS latest_outcome,
+    latest.slot AS latest_slot,
+    latest.attempt AS latest_attempt,
+    latest.host AS latest_host,
+    latest.pid AS latest_pid,
+    latest.claimed_at AS latest_claimed_at,
+    latest.lease_until AS latest_lease_until,
+    latest.retry_at AS latest_retry_at,
+    latest.exit_status AS latest_exit_status,
+    EXISTS (
+        SELECT 1
+        FROM trusted
+        WHERE trusted.number = latest.number
+            AND (trusted.by_lease OR :locked AND trusted.outcome = 'running')
+    ) AS latest_alive,
+    blocker.number AS blocker_number,
+    blocker.outcome AS blocker_outcome,
+    blocker.slot AS blocker_slot,
+    blocker.attempt AS blocker_attempt,
+    blocker.host AS blocker_host,
+    blocker.pid AS blocker_pid,
+    blocker.claimed_at AS blocker_claimed_at,
+    blocker.lease_until AS blocker_lease_until,
+    blocker.retry_at AS blocker_retry_at,
+    blocker.exit_status AS blocker_exit_status,
+    newest.claimed_at AS last_claimed_at,
+    newest.command_hash,
+    schedule.first_seen,
+    schedule.expression,
+    schedule.zone,
+    schedule.engine,
+    (
+        SELECT run.slot
+        FROM run
+        WHERE run.task = :task
+            AND run.slot < :slot
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+        ORDER BY run.slot DESC
+        LIMIT 1
+    ) AS "previous_success [instant]",
+    EXISTS (
+        SELECT 1
+        FROM sighting
+        WHERE sighting.task = :task
+            AND sighting.host = :host
+            AND sighting.last_seen > moment.now - 24 * 3600 * 1000000
+            AND sighting.schedule = :fingerprint
+            AND sighting.command_hash = :command_hash
+            AND sighting.once_version = :once_version
+    ) AS seen_today,
+    (
+        SELECT task.name
+        FROM task
+        WHERE task.folded = :folded
+            AND task.name <> :task
+    ) AS taken_name
+FROM moment
+CROSS JOIN alive
+CROSS JOIN store
+LEFT JOIN task ON task.name = :task
+LEFT JOIN run AS latest ON latest.task = :task AND latest.number = (
+    SELECT run.number
+    FROM run
+    WHERE run.task = :task
+        AND run.slot = :slot
+    ORDER BY run.attempt DESC
+    LIMIT 1
+)
+LEFT JOIN run AS blocker ON blocker.task = :task AND blocker.number = COALESCE(max(alive.number, :fenced), alive.number, :fenced)
+LEFT JOIN run AS newest ON newest.task = :task AND newest.number = (
+    SELECT run.number
+    FROM run
+    WHERE run.task = :task
+        AND run.outcome NOT IN ('skipped', 'excused')
+    ORDER BY run.number DESC
+    LIMIT 1
+)
+LEFT JOIN schedule ON schedule.task = :task AND schedule.first_seen = (
+    SELECT max(schedule.first_seen)
+    FROM schedule
+    WHERE schedule.task = :task
+);
+
+-- name: lock_task
+-- The transaction holds the whole file: there is nothing left to lock.
+SELECT task.last_number, task.protocol
+FROM task
+WHERE task.name = :task;
+
+-- name: insert_task
+-- Make a task known, unless it is, or one is whose name differs in case only.
+INSERT INTO task (name, folded)
+VALUES (:task, :folded)
+ON CONFLICT DO NOTHING;
+
+-- name: taken_name
+-- The task whose name differs in case only.
+SELECT task.name
+FROM task
+WHERE task.folded = :folded
+    AND task.name <> :task;
+
+-- name: expire
+-- Every run of the task whose lease has ended, or whose host was started again since, is lost.
+UPDATE run
+SET outcome = 'lost',
+    reason = CASE WHEN run.boot <> :boot THEN :rebooted ELSE :ended END
+WHERE run.task = :task
+    AND run.outcome = 'running'
+    AND CASE
+        WHEN run.boot IS NULL OR :boot IS NULL THEN run.lease_until <= once_now()
+        ELSE run.boot <> :boot OR run.lease_boottime <= once_boottime()
+    END;
+
+-- name: newest_started
+-- The newest run that was started, whatever became of it.
+SELECT run.number
+FROM run
+WHERE run.task = :task
+    AND run.outcome NOT IN ('skipped', 'excused')
+ORDER BY run.number DESC
+LIMIT 1;
+
+-- name: lock_run
+-- There is no fence here, so the row can always be had.
+SELECT run.number
+FROM run
+WHERE run.task = :task
+    AND run.number = :number;
+
+-- name: touch_run
+-- A real write of the same values, as in the other store.
+UPDATE run
+SET reason = reason
+WHERE run.task = :task
+    AND run.number = :number;
+
+-- name: own_run
+-- The claim's own run, when the answer to an earlier COMMIT was lost.
+SELECT run.number, run.attempt
+FROM run
+WHERE run.task = :task
+    AND run.token = :token
+    AND run.outcome = 'running';
+
+-- name: take_number
+-- The next number of the task, which is also the fencing token.
+UPDATE task
+SET last_number = :number
+WHERE task.name = :task;
+
+-- name: insert_run
+-- The claim itself, or a skip, which has no lease.
+INSERT INTO run (
+    task, number, token, slot, slot_local, fold, attempt, outcome, reason, attempts,
+    host, machine, boot, pid, login, command, command_hash,
+    fired_at, claimed_at, beat_at, lease_until, lease_boottime, clock_offset, by_hand, once_version
+)
+SELECT
+    :task, :number, :token, :slot, :slot_local, :fold, :attempt, :outcome, :reason, :attempts,
+    :host, :machine, :boot, :pid, :login, :command, :command_hash,
+    :fired_at, moment.now, CASE WHEN :outcome = 'running' THEN moment.now END, moment.now + :lease,
+    once_boottime() + :lease, :clock_offset, :by_hand, :once_version
+FROM (SELECT once_now() AS now LIMIT 1) AS moment;
+
+-- name: extend_schedule
+-- The task was seen with the line of its newest interval again.
+UPDATE schedule
+SET last_seen = max(last_seen, once_now())
+WHERE schedule.task = :task
+    AND schedule.first_seen = (
+        SELECT max(newest.first_seen)
+        FROM schedule AS newest
+        WHERE newest.task = :task
+    )
+    AND schedule.expression = :expression
+    AND schedule.zone = :zone
+    AND schedule.engine = :engine;
+
+-- name: insert_schedule
+-- Another line than before: a new interval, later than the one before even if the clock was set back.
+INSERT INTO schedule (task, first_seen, expression, zone, engine, last_seen)
+SELECT :task, seen.at, :expression, :zone, :engine, seen.at
+FROM (
+    SELECT max(once_now(), COALESCE(max(schedule.first_seen) + 1, 0)) AS at
+    FROM schedule
+    WHERE schedule.task = :task
+) AS seen;
