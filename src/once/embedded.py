@@ -17,6 +17,13 @@ from once.errors import NoDatabaseSet
 from once.settings import Settings
 
 USED = "used-database.json"
+FIRST_TIME = (
+    "no database is set, so this host keeps its own record in {file}",
+    'several hosts with this line will each run it; to run it on one of them set db = "postgresql://…" in /etc/once.toml',
+    "this is said once; once status shows the record",
+)
+"""What is said when the embedded default's file is made."""
+
 SET_IT = "set db in /etc/once.toml (cron drops your environment), or --db local for a record of this host alone"
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import subprocess
-from pathlib import Path
+import sys
 
 import pytest
 
@@ -39,21 +39,30 @@ def test_a_signal_during_the_run_reaches_the_whole_group(
     assert (run["outcome"], run["signal"], run["reason"]) == ("stopped", signum, f"once got {signum.name}")
 
 
-def test_every_further_signal_is_forwarded_too(lone_host: Host, this_minute: MinuteSlot) -> None:
-    """A command may count them."""
-    script = "trap 'echo got USR1' USR1; trap 'echo got HUP' HUP; echo ready; while [ $((n += 1)) -le 3 ]; do wait_for=$(sleep 0.1); read _; done"
-    process = lone_host.start(*run_line(this_minute), "--", "bash", "-c", script, stdin=subprocess.PIPE)
-    assert process.stdout and process.stdin
-    process.stdout.readline()
-    seen = []
-    for signum in (signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR1):
-        process.send_signal(signum)
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-        seen.append(process.stdout.readline())
-    ended(process)
+COUNTS = """
+import signal, sys
+def got(signum, frame):
+    print(signal.Signals(signum).name, flush=True)
+for signum in (signal.SIGUSR1, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(signum, got)
+print("ready", flush=True)
+sys.stdin.readline()
+"""
 
-    assert seen == [b"got USR1\n", b"got HUP\n", b"got USR1\n"]
+
+def test_every_further_signal_is_forwarded_too(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """The second TERM as well as the first; a command that answers by ending well has succeeded."""
+    line = [*run_line(this_minute, "-k", "1h"), "--", sys.executable, "-c", COUNTS]
+    process = lone_host.start(*line, stdin=subprocess.PIPE)
+    assert process.stdout
+    seen = [process.stdout.readline()]
+    for signum in (signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+        process.send_signal(signum)
+        seen.append(process.stdout.readline())
+    process.communicate(b"\n")
+
+    assert seen == [b"ready\n", b"SIGUSR1\n", b"SIGTERM\n", b"SIGHUP\n", b"SIGTERM\n"]
+    assert lone_host.run("report")["outcome"] == "succeeded"
 
 
 @pytest.mark.parametrize("signum", SIGNALS)
@@ -120,7 +129,7 @@ def test_nohup_is_respected(lone_host: Host, this_minute: MinuteSlot) -> None:
 
 
 def test_an_ignored_sigchld_does_not_turn_failure_into_success(lone_host: Host, this_minute: MinuteSlot) -> None:
-    """bash hands an ignored SIGCHLD on through exec."""
+    """Bash hands an ignored SIGCHLD on through exec."""
     line = ["once", *run_line(this_minute), "--", "sh", "-c", "exit 7"]
     process = subprocess.run(
         ["bash", "-c", "trap '' CHLD; exec \"$@\"", "bash", *line], env=lone_host.environ, check=False
@@ -152,7 +161,7 @@ def test_a_command_that_ignores_term_is_killed_after_the_grace(lone_host: Host, 
     assert (run["outcome"], run["reason"]) == ("stopped", "once got SIGTERM, needed KILL")
 
 
-def test_what_is_left_of_a_stopped_group_is_ended_too(lone_host: Host, this_minute: MinuteSlot, tmp_path: Path) -> None:
+def test_what_is_left_of_a_stopped_group_is_ended_too(lone_host: Host, this_minute: MinuteSlot) -> None:
     """A shell that ends on TERM may leave a child that does not."""
     script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & echo $$; wait"
     process = lone_host.start(*run_line(this_minute, "-k", "300ms"), "--", "bash", "-c", script)

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from once import embedded, settings
 from once.clock import Clock, SystemClock
+from once.errors import AddressInvalid
 from once.settings import Settings
+from once.store import connect
+from once.store.address import Kind, read
 from once.store.base import Store
-from once.store.connect import open_store
+
+WITHHELD = "withheld:"
+"""What a command finds in ONCE_DB instead of an address that carries a password; it names no database on purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +27,33 @@ class Place:
 
     def open(self, clock: Clock | None = None) -> Store:
         """A store there; nothing is connected before its first verb."""
-        return open_store(self.address, clock=clock or SystemClock(), state_dir=self.settings.state_dir)
+        return connect.open_store(self.address, clock=clock or SystemClock(), state_dir=self.settings.state_dir)
+
+    @property
+    def shown(self) -> str:
+        """The address without any password."""
+        return connect.display(self.address)
+
+    @property
+    def in_postgres(self) -> bool:
+        """Whether other hosts may share it."""
+        return read(self.address).kind not in (Kind.LOCAL, Kind.SQLITE)
+
+    @property
+    def is_new_file(self) -> bool:
+        """Whether the next verb makes the embedded default's file."""
+        return self.by_default and not (self.settings.state_dir / connect.FILE_NAME).exists()
 
 
 def place(db: str | None, *, known: Settings | None = None) -> Place:
-    """Where the record of this start is. Raises SettingInvalid, NoDatabaseSet."""
+    """Where the record of this start is. Raises SettingInvalid, NoDatabaseSet, AddressInvalid."""
     found = known or settings.resolve(os.environ)
     address = db or found.db
+    if address == WITHHELD:
+        raise AddressInvalid(
+            why="ONCE_DB carried a password, so it was not handed to a command that once runs",
+            repair="set db in /etc/once.toml, or --db file:PATH of a file that holds the address",
+        )
     if address:
         return Place(address=address, by_default=False, settings=found)
     return Place(address=embedded.default_address(found, os.environ), by_default=True, settings=found)

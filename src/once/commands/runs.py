@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from once.commands import telling
@@ -19,7 +21,7 @@ from once.run import task_name
 )
 @database
 @as_json
-def runs(task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
+def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
     """List the runs of TASK, newest first.
 
     \b
@@ -32,7 +34,7 @@ def runs(task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
     if store.task(name) is None:
         raise NoSuchTask(task=name)
     now = store.now()
-    if limit is None and not as_json and click.get_text_stream("stdout").isatty():
+    if limit is None and not as_json and sys.stdout.isatty():
         limit = 20
     found = store.runs(name, limit=limit)
     if as_json:

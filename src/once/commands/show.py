@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import click
 
@@ -64,7 +64,9 @@ def _lines(run: Run, now: datetime) -> list[str]:
         "finished": moment(run.finished_at),
         "where": f"{run.host}, pid {run.pid}, user {run.user}",
         "command": shlex.join(run.command),
-        "clock": f"{_signed(run)} against the database's" if run.clock_offset is not None else "-",
+        "clock": f"{_signed(run)} against the database's"
+        if run.clock_offset and abs(run.clock_offset) >= timedelta(milliseconds=1)
+        else "-",
         "once": run.once_version,
     }
     if run.late_outcome is not None:

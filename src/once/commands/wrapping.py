@@ -14,7 +14,7 @@ import click
 from once import embedded, host, settings
 from once.admission import Patience
 from once.clock import Fired, SystemClock
-from once.commands.opening import Place, place
+from once.commands.opening import WITHHELD, Place, place
 from once.commands.options import DURATION, SIGNAL, database, stacked
 from once.errors import CommandMissing, DurationInvalid
 from once.instants import in_words
@@ -25,6 +25,7 @@ from once.runner import Ports, Runner, Start
 from once.settings import Settings
 from once.signals import Arrivals
 from once.store.base import Claim
+from once.store.connect import FILE_NAME, carries_password
 from once.supervision import Limits, PastLease
 from once.verdict import Facts, Wish
 from once.voice import Voice
@@ -135,11 +136,11 @@ def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> 
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
         return typed.skip_code
     where = place(typed.db, known=found)
-    runner = Runner(_start(typed, asked, where), _ports(where, arrivals, voice))
+    runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
     return runner.rehearse() if typed.dry_run else runner.run()
 
 
-def _start(typed: Options, asked: Asked, where: Place) -> Start:
+def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
     found = where.settings
     assert typed.lease is not None
     claim = Claim(
@@ -159,7 +160,7 @@ def _start(typed: Options, asked: Asked, where: Place) -> Start:
         argv=typed.argv,
         claim=claim,
         fired=asked.fired,
-        environ=_inherited(where),
+        environ=_inherited(),
         patience=Patience(
             db_wait=typed.db_wait or found.db_wait or asked.db_wait,
             wait=asked.wait,
@@ -175,14 +176,20 @@ def _start(typed: Options, asked: Asked, where: Place) -> Start:
         tail=TAIL if tail is None else tail,
         skip_code=typed.skip_code,
         lasting=not host.in_container(os.environ),
-        object_to=_looked(asked, where),
+        object_to=_looked(asked, where, voice),
     )
 
 
-def _looked(asked: Asked, where: Place) -> Callable[[Facts], None]:
+def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]:
+    """What to do when the database has answered, before anything is claimed."""
+    is_new = where.is_new_file
+
     def object_to(facts: Facts) -> None:
         if where.in_postgres:
-            embedded.note_use(where.settings.state_dir, where.display)
+            embedded.note_use(where.settings.state_dir, where.shown)
+        if is_new:
+            for line in embedded.FIRST_TIME:
+                voice.say(line.format(file=where.settings.state_dir / FILE_NAME))
         asked.object_to(facts)
 
     return object_to
@@ -202,14 +209,14 @@ def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
     )
 
 
-def _inherited(where: Place) -> dict[str, str]:
+def _inherited() -> dict[str, str]:
     """The command's environment, less an address that carries a password.
 
     A nested `once` must not fall back to a file for want of it, so something that names no database takes its place.
     """
     environ = dict(os.environ)
-    if "ONCE_DB" in environ and where.carries_password(environ["ONCE_DB"]):
-        environ["ONCE_DB"] = "withheld:"
+    if "ONCE_DB" in environ and carries_password(environ["ONCE_DB"]):
+        environ["ONCE_DB"] = WITHHELD
     return environ
 
 

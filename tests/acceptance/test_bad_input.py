@@ -1,0 +1,174 @@
+"""What bad input gets: one line on stderr, the right status, nothing claimed, nothing run."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import Host, MinuteSlot, Ran, needs
+from tests.acceptance.test_one_slot import run_line
+
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def refused(ran: Ran, status: int, *said: str) -> None:
+    """One line that says all that, and no secret."""
+    assert (ran.status, ran.out) == (status, b"")
+    assert ran.err.count("\n") == 1
+    assert "Traceback" not in ran.err
+    assert "s3cret" not in ran.err
+    for words in said:
+        assert words in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--schedule", "61 * * * *"], "61"),
+        (["--schedule", "* * * * * *"], "6"),
+        (["--schedule", "0 0 30 2 *"], "never"),
+        (["--schedule", ""], ""),
+        (["--schedule", "* * * * *", "--tz", "Europe/Berln"], "Europe/Berln"),
+        (["--schedule", "* * * * *", "--tz", "UTC+2"], "UTC+2"),
+        (["--schedule", "* * * * *", "--timeout", "soon"], "soon"),
+        (["--schedule", "* * * * *", "--lease", "1s"], "5s"),
+        (["--schedule", "* * * * *", "-s", "SIGNONE"], "SIGNONE"),
+        (["--schedule", "* * * * *", "-E", "256"], "256"),
+        (["--schedule", "* * * * *", "--tail", "-1"], "-1"),
+        (["--schedule", "* * * * *", "--slot", "yesterday-ish"], "yesterday-ish"),
+        (["--schedule", "0 9 * * *", "--slot", "2026-03-02T09:30:00Z"], "2026-03-02T09:00:00Z"),
+        (["--schedule", "* * * * *", "--overlap", "replace"], "replace"),
+        (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_a_wrong_option_is_named(lone_host: Host, options: list[str], said: str) -> None:
+    """What was typed stands in the line."""
+    ran = lone_host.once("run", "--task", "t", "--tz", "UTC", *options, "--", "touch", "ran")
+
+    refused(ran, 125, said)
+    assert not (lone_host.root / "ran").exists()
+    assert not (lone_host.root / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("mysql://ops@db1/ops", "mysql"),
+        ("postgresql://u:s3cret@with@db1/x", "percent-encode"),
+        ("postgresql://u:s3cret/w0rd@db1:5432/x", "percent-encode"),
+        ("postgresql://u:s3cret%zz@db1/x", "percent"),
+        ("nonsense", "nonsense"),
+        ("sqlite:", "sqlite"),
+        ("file:/no/such/file", "/no/such/file"),
+        ("service=no-such-service", "no-such-service"),
+    ],
+)
+def test_an_address_that_names_no_store_is_refused(
+    lone_host: Host, this_minute: MinuteSlot, address: str, said: str
+) -> None:
+    """A password with a character that has to be encoded is told without being shown."""
+    ran = lone_host.once(*run_line(this_minute, "--db", address, "--db-wait", "1s"), "--", "touch", "ran")
+
+    refused(ran, 125, said)
+    assert not (lone_host.root / "ran").exists()
+
+
+def test_a_database_without_the_schema_says_once_init(
+    empty_database: str, lone_host: Host, this_minute: MinuteSlot
+) -> None:
+    """Nothing is created behind the back of whoever owns the database."""
+    ran = lone_host.once(*run_line(this_minute, "--db", empty_database), "--", "touch", "ran")
+
+    refused(ran, 125, "once init")
+    assert not (lone_host.root / "ran").exists()
+
+
+def test_an_unknown_database_or_role_is_told(empty_database: str, lone_host: Host, this_minute: MinuteSlot) -> None:
+    """It may be made later: 75."""
+    head, _, _name = empty_database.partition("?")[0].rpartition("/")
+    query = empty_database.partition("?")[2]
+    address = f"{head}/no_such_database?{query}"
+    ran = lone_host.once(*run_line(this_minute, "--db", address, "--db-wait", "1s"), "--", "touch", "ran")
+
+    refused(ran, 75, "no_such_database")
+
+
+def test_a_file_that_is_no_database_is_refused(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """And left as it is."""
+    path = lone_host.root / "notes.txt"
+    path.write_text("these are my notes\n" * 1000)
+    ran = lone_host.once(*run_line(this_minute, "--db", f"sqlite:{path}"), "--", "touch", "ran")
+
+    refused(ran, 125, "notes.txt")
+    assert path.read_text() == "these are my notes\n" * 1000
+
+
+def test_another_programs_sqlite_file_is_refused(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """It gets no tables of ours."""
+    path = lone_host.root / "other.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE task (title TEXT)")
+    other.close()
+    ran = lone_host.once(*run_line(this_minute, "--db", f"sqlite:{path}"), "--", "touch", "ran")
+
+    refused(ran, 125, "other.db")
+
+
+def test_a_missing_directory_is_told(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """A typing error in a path must not make a record elsewhere."""
+    ran = lone_host.once(*run_line(this_minute, "--db", "sqlite:/no/such/directory/once.db"), "--", "touch", "ran")
+
+    refused(ran, 125, "/no/such/directory")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="dropping rights needs root")
+def test_a_directory_that_cannot_be_written_is_told(this_minute: MinuteSlot, lone_host: Host, tmp_path: Path) -> None:
+    """As another user would find it."""
+    needs("setpriv")
+    for part in (tmp_path, *tmp_path.parents):
+        if part != Path("/") and part.stat().st_uid == os.geteuid():
+            part.chmod(part.stat().st_mode | 0o055)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o755)
+    ran = _as_nobody(lone_host, *run_line(this_minute, "--db", f"sqlite:{closed}/once.db"), "--", "touch", "ran")
+
+    refused(ran, 125, str(closed))
+
+
+def _as_nobody(host: Host, *args: str) -> Ran:
+    from tests.acceptance.conftest import ONCE
+
+    done = subprocess.run(
+        [*AS_NOBODY, str(ONCE), *args], env=host.environ, cwd="/", capture_output=True, check=False, timeout=60
+    )
+    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_disk_is_told_and_runs_nothing(lone_host: Host, this_minute: MinuteSlot, tmp_path: Path) -> None:
+    """A file system of its own, filled to the last block."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = """
+        mount -t tmpfs -o size=64k none "$0" && head -c 65536 /dev/zero > "$0/filler" 2>/dev/null
+        shift 0; exec "$@"
+    """
+    line = run_line(this_minute, "--db", f"sqlite:{disk}/once.db", "--db-wait", "1s")
+    from tests.acceptance.conftest import ONCE
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, str(disk), str(ONCE), *line, "--", "touch", "ran"],
+        env=lone_host.environ,
+        cwd=lone_host.root,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    ran = Ran(done.returncode, done.stdout, done.stderr.decode())
+
+    refused(ran, 75, "full")
+    assert not (lone_host.root / "ran").exists()
