@@ -45,6 +45,6 @@ def _instant_in(name: str) -> datetime | None:
         return None
     count = int(match["digits"])
     for unit, first in ((timedelta(minutes=1), FIRST_IN_MINUTES), (timedelta(seconds=1), FIRST_IN_SECONDS)):
-        if first <= (at := EPOCH + count * unit) < LAST:
-            return at
+        if first - EPOCH <= count * unit < LAST - EPOCH:
+            return EPOCH + count * unit
     return None
