@@ -27,8 +27,10 @@ CAPABILITIES = "security.capability"
 
 def candidates(name: str, env: Mapping[str, str]) -> Iterator[str]:
     """The paths that the name may mean, in order. An empty entry of the PATH is the working directory."""
-    if "/" in name or not name:
+    if "/" in name:
         yield name
+        return
+    if not name:
         return
     for directory in env.get("PATH", USUAL_PATH).split(":"):
         yield f"{directory or '.'}/{name}"
@@ -90,7 +92,7 @@ def _execute_by_shell(path: str, argv: Sequence[str], env: Mapping[str, str]) ->
 
 def _status(path: str) -> os.stat_result | None:
     try:
-        return os.stat(path)  # noqa: PTH116 - on the start-up path, where pathlib would cost its import
+        return os.stat(path)
     except OSError:
         return None
 

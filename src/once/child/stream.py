@@ -92,7 +92,7 @@ class Stream:
                 return
             self._waiting = memoryview(piece)
             self._flush()
-            if self._waiting or len(piece) < PIECE // 2:
+            if self._waiting or self._source < 0 or len(piece) < PIECE // 2:
                 return
 
     def _read(self, most: int) -> bytes | None:
