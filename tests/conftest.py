@@ -41,7 +41,7 @@ def server() -> Server:
 
 
 @pytest.fixture(scope="session")
-def bouncer(server: Server) -> Server:
+def bouncer() -> Server:
     """PgBouncer in transaction mode in front of it."""
     return databases.bouncer()
 

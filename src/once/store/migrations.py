@@ -20,8 +20,8 @@ from once.store.session import Database
 SCHEMA = 1
 PROTOCOL = 1
 
-TRIES_FOR = 60.0
-"""Seconds. A try waits a second at most for a lock: a step that queued behind a fenced job would hold every beat up."""
+TRIES_FOR = timedelta(minutes=1)
+"""A try waits a second at most for a lock: a step that queued behind a fenced job would hold every beat up."""
 
 TRIES_EVERY = 0.5
 WORKS_FOR = timedelta(minutes=10)
@@ -48,7 +48,9 @@ def pending(database: Database) -> list[Migration]:
     return [step for step in steps(database.dialect) if step.number > schema]
 
 
-def migrate(database: Database, *, clock: Clock, despite_old_hosts: bool = False) -> list[Migration]:
+def migrate(
+    database: Database, *, clock: Clock, tries_for: timedelta = TRIES_FOR, despite_old_hosts: bool = False
+) -> list[Migration]:
     """Take the steps that are pending, and say which they were. Raises HostsStillOld, RightsMissing, SchemaTooNew."""
     schema, protocol = _found(database)
     check(protocol=protocol, store=database.name)
@@ -56,12 +58,13 @@ def migrate(database: Database, *, clock: Clock, despite_old_hosts: bool = False
         hosts = [row["host"] for row in database.session().rows("old_hosts", {"protocol": PROTOCOL})]
         if hosts:
             raise HostsStillOld(hosts=", ".join(hosts))
-    return [step for step in steps(database.dialect) if step.number > schema and _taken(database, step, clock)]
+    missing = [step for step in steps(database.dialect) if step.number > schema]
+    return [step for step in missing if _taken(database, step, clock=clock, tries_for=tries_for)]
 
 
-def _taken(database: Database, step: Migration, clock: Clock) -> bool:
+def _taken(database: Database, step: Migration, *, clock: Clock, tries_for: timedelta) -> bool:
     """Take one step, in several tries if others hold locks; False when somebody else has taken it."""
-    give_up_at = clock.boottime() + TRIES_FOR
+    give_up_at = clock.boottime() + tries_for.total_seconds()
     while _found(database)[0] < step.number:
         try:
             return _take(database, step)

@@ -136,7 +136,7 @@ class SqliteDatabase:
         if schema is not None:
             migrations.check(protocol=schema["protocol"], store=self.name)
         if schema is None or schema["schema"] < migrations.SCHEMA:
-            migrations.migrate(self, clock=self._clock)
+            migrations.migrate(self, clock=self._clock, tries_for=timedelta())
 
 
 class SqliteSession:
