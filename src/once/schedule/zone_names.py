@@ -53,16 +53,16 @@ def _fault_of_text(name: str) -> tuple[str, str] | None:
         return "it is a variant of another zone", name.partition("/")[2]
     if name.startswith(("/", ".", ":")) or ".." in name.split("/"):
         return "it is a path, not a name", PLACE
-    if name[-1].isdigit() and (match := re.fullmatch(OFFSET, name)):
-        reversed_sign = "-" if match["sign"] == "+" else "+"
-        fixed = f"Etc/GMT{reversed_sign}{int(match['hours'])}"
-        return "an offset knows no daylight saving", f"a place such as Europe/Berlin, or {fixed} (its sign is reversed)"
     return None
 
 
 def _fault_of_unknown(name: str) -> tuple[str, str]:
     from zoneinfo import available_timezones
 
+    if match := re.fullmatch(OFFSET, name):
+        reversed_sign = "-" if match["sign"] == "+" else "+"
+        fixed = f"Etc/GMT{reversed_sign}{int(match['hours'])}"
+        return "an offset knows no daylight saving", f"a place such as Europe/Berlin, or {fixed} (its sign is reversed)"
     if name.upper() in ABBREVIATIONS:
         return "it is an abbreviation, which several zones share", ABBREVIATIONS[name.upper()]
     known = sorted(available_timezones())

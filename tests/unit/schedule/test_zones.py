@@ -18,7 +18,9 @@ def etc(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["UTC", "Etc/UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "EST5EDT"])
+@pytest.mark.parametrize(
+    "name", ["UTC", "Etc/UTC", "GMT-0", "Europe/Berlin", "America/Argentina/Buenos_Aires", "EST5EDT"]
+)
 def test_a_name_of_the_tz_database_is_taken(name):
     """From the system, else from the package tzdata."""
     check(name)
@@ -152,10 +154,9 @@ def test_implied_zones_that_name_different_slots_are_refused(host_in):
     with pytest.raises(errors.ZoneAmbiguous) as refusal:
         resolve(None, None, {"CRON_TZ": "Asia/Tokyo"}, expression=NINE, at=MORNING)
 
-    assert str(refusal.value) == (
-        "NOT run: this host implies Asia/Tokyo and UTC, and they name different slots"
-        " (2025-06-02T00:00:00Z and 2025-06-01T09:00:00Z). Try: write --tz on every line"
-    )
+    assert "this host implies Asia/Tokyo and UTC, and they name different slots" in refusal.value.message
+    assert "(2025-06-02T00:00:00Z and 2025-06-01T09:00:00Z)" in refusal.value.message
+    assert refusal.value.advice == "write --tz on every line"
 
 
 def test_implied_zones_that_name_the_same_slot_are_fine(host_in):
