@@ -47,11 +47,10 @@ def by_zsh(line: str) -> str:
     if child == 0:
         os.execvpe("zsh", ["zsh", "-f", "-i"], os.environ | {"TERM": "dumb", "PS1": "> "})
     try:
-        typed = (
-            f"fpath=({DIRECTORY} $fpath); autoload -U compinit; compinit -u -D; LISTMAX=9999; print ready-$((6 * 7))\n"
-        )
-        os.write(terminal, typed.encode())
-        read_until("ready-42", terminal)
+        # Only the prompt says that the line editor has taken the terminal over, and that ^D and ^U are its keys.
+        setup = f"fpath=({DIRECTORY} $fpath); autoload -U compinit; compinit -u -D; LISTMAX=9999; PS1='rea''dy> '\n"
+        os.write(terminal, setup.encode())
+        read_until("ready> ", terminal)
         os.write(terminal, line.encode() + b"\x04\x15print listed-$((6 * 7))\n")
         return read_until(DONE, terminal)
     finally:
