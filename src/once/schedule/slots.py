@@ -67,15 +67,20 @@ class WallClock(NamedTuple):
 
     def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         start, end = max(start, BEGINNING), min(end, END)
-        for year in range(start.year, end.year + 1):
+        for year in filter(self._has_days, range(start.year, end.year + 1)):
             for stretch in stretches_of(self.zone, year):
                 yield from self._forwards(stretch, max(start, stretch.start), min(end, stretch.end))
 
     def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         start, end = max(start, BEGINNING), min(end, END)
-        for year in range(end.year, start.year - 1, -1):
+        for year in filter(self._has_days, range(end.year, start.year - 1, -1)):
             for stretch in reversed(stretches_of(self.zone, year)):
                 yield from self._backwards(stretch, max(start, stretch.start), min(end, stretch.end))
+
+    def _has_days(self, year: int) -> bool:
+        """Whether this year (of UTC) can have slots, so that the zone need not be asked about most leap years."""
+        first, last = datetime(year - 1, 12, 30), datetime(year + 1, 1, 2)  # noqa: DTZ001 -- wall clock time
+        return next(self.pattern.midnights(first, last), None) is not None
 
     def _forwards(self, stretch: Stretch, start: datetime, end: datetime) -> Iterator[datetime]:
         if start >= end:
