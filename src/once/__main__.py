@@ -6,20 +6,24 @@ import gc
 import os
 import sys
 
-from once.signals import Arrivals
+from once.signals import Arrivals, Interrupted
 
 
 def main() -> None:
-    """Run `once` with the arguments of this process and exit. Does not return."""
-    arrivals = Arrivals()
-    arrivals.catch()
-    gc.disable()
-    from once.cli import main as run
+    """Run `once` with the arguments of this process and exit. Does not return.
 
-    status = run(sys.argv[1:], arrivals)
-    # Tearing the interpreter down costs as much as a sixth of a losing start, and a beat that hangs on a dead
-    # network must not hold up the exit.
-    os._exit(status)
+    Tearing the interpreter down would cost as much as a sixth of a losing start, and a beat that hangs on a dead
+    network must not hold up the exit.
+    """
+    arrivals = Arrivals()
+    try:
+        arrivals.catch()
+        gc.disable()
+        from once.cli import main as run
+
+        os._exit(run(sys.argv[1:], arrivals))
+    except Interrupted as interrupted:
+        os._exit(128 + interrupted.signum)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import click
 
 from once import __version__
 from once.errors import OnceError
-from once.signals import Arrivals, Interrupted
+from once.signals import Arrivals
 from once.voice import write_line
 
 VERBS = ("run", "lock", "status", "runs", "show", "init", "flush")
@@ -49,15 +49,13 @@ def cli(ctx: click.Context) -> object:
 
 
 def main(args: Sequence[str], arrivals: Arrivals) -> int:
-    """Run one verb; the exit status of the process."""
+    """Run one verb; the exit status of the process. Raises Interrupted alone."""
     verb = next((arg for arg in args if not arg.startswith("-")), "")
     wrapping = verb in WRAPPING
     try:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
-    except Interrupted as interrupted:
-        return 128 + interrupted.signum
     except OnceError as error:
-        write_line(f"once {verb}: {error}")
+        write_line(f"once {verb}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
         return error.wrapping if wrapping else error.telling
     except click.ClickException as error:
         write_line(_usage_line(error, verb))

@@ -1,7 +1,7 @@
 """One class per failure: its docstring is the message, beside it the exit status and what to try.
 
 Two statuses, because the wrappers (`once run`, `once lock`) must not be taken for the command they wrap: `wrapping`
-is theirs, `telling` is that of every other verb. The message and the hint are formatted with the keyword arguments.
+is theirs, `telling` is that of every other verb. `prevents` says whether the command was kept from running by it. The message and the hint are formatted with the keyword arguments.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ class OnceError(Exception):
     wrapping: ClassVar[int] = 125
     telling: ClassVar[int] = 2
     hint: ClassVar[str] = ""
+    prevents: ClassVar[bool] = True
 
     def __init__(self, **details: object) -> None:
         super().__init__(details)
@@ -39,7 +40,7 @@ class Refused(OnceError):
 
 
 class NotNow(OnceError):
-    """Nothing was run, and a later start may succeed: {what}"""
+    """A later start may succeed: {what}"""
 
     wrapping = 75
     telling = 75
@@ -95,7 +96,7 @@ class ZoneInvalid(Refused):
 
 
 class ZoneAmbiguous(Refused):
-    """NOT run: {why}"""
+    """The time zone is in doubt: {why}"""
 
     hint = "write --tz on every line"
 
@@ -142,7 +143,7 @@ class AddressInvalid(Refused):
 
 
 class NoDatabaseSet(Refused):
-    """NOT run: no database set, {why}"""
+    """No database set, {why}"""
 
     hint = "{repair}"
 
@@ -188,7 +189,7 @@ class Unreachable(NotNow):
 
 
 class ClockOff(NotNow):
-    """NOT run: this host's clock says {host_time}, the database's {store_time}: {offset} apart, more than {limit}"""
+    """This host's clock says {host_time}, the database's {store_time}: {offset} apart, more than {limit}"""
 
     hint = "set this host's clock (timedatectl), or the database's"
 
@@ -200,6 +201,7 @@ class LeaseLost(OnceError):
     """The lease of {task} run {number} was lost ({why}), so the command was killed"""
 
     wrapping = 123
+    prevents = False
     hint = "once runs {task}"
 
 
@@ -207,9 +209,11 @@ class CommandNotFound(OnceError):
     """{command}: no such command; recorded as a failed run"""
 
     wrapping = 127
+    prevents = False
 
 
 class CommandNotExecutable(OnceError):
     """{command} cannot be executed: {why}; recorded as a failed run"""
 
     wrapping = 126
+    prevents = False

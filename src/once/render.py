@@ -74,6 +74,8 @@ def plain(value: object) -> Any:
             return rfc3339(value)
         case timedelta():
             return value.total_seconds()
+        case dict():
+            return {key: plain(part) for key, part in value.items()}
         case tuple() | list():
             return [plain(part) for part in value]
         case _:
@@ -85,8 +87,7 @@ def _show_json(answer: Answer) -> None:
     _write(f'{{"once": "{answer.verb}/1", "items": ['.encode())
     separator = b"\n  "
     for item in answer.items:
-        ready = {key: plain(value) for key, value in item.items()}
-        _write(separator + json.dumps(ready, ensure_ascii=True).encode("ascii"))
+        _write(separator + json.dumps(plain(item), ensure_ascii=True).encode("ascii"))
         separator = b",\n  "
     _write(b"\n]}\n")
 

@@ -70,6 +70,8 @@ class Arrivals:
         return bool(self._noted)
 
     def _arrived(self, signum: int, _frame: FrameType | None) -> None:
-        if not self._noting:
-            raise Interrupted(signum)
-        self._noted.append(signum)
+        if self._noting:
+            self._noted.append(signum)
+            return
+        self._noting = True  # one is enough: a second must not interrupt the way out
+        raise Interrupted(signum)

@@ -76,7 +76,7 @@ def test_a_database_out_of_reach_is_75_and_runs_nothing(lone_host: Host, this_mi
 
     assert ran.status == 75
     assert ran.err.count("\n") == 1
-    assert ran.err.startswith("once run: Nothing was run")
+    assert ran.err.startswith("once run: NOT run: postgresql://ops@127.0.0.1:1/ops is out of reach")
     assert "s3cret" not in ran.err
     assert not (lone_host.root / "ran").exists()
 

@@ -58,8 +58,9 @@ def test_a_signal_in_the_first_moments_is_not_lost(lone_host: Host, this_minute:
         return process.poll() is not None
 
     until(heard)
+    ran = ended(process)
 
-    assert process.returncode == 143
+    assert (ran.status, ran.err) == (143, "")
     assert all(run["outcome"] == "stopped" for run in lone_host.runs("report"))
 
 

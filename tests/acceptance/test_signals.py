@@ -27,8 +27,8 @@ def pids(process: subprocess.Popen[bytes], number: int) -> list[int]:
 def test_a_signal_during_the_run_reaches_the_whole_group(
     lone_host: Host, this_minute: MinuteSlot, signum: signal.Signals
 ) -> None:
-    """A shell and its child end together; the row says by what."""
-    process = lone_host.start(*run_line(this_minute), "--", "bash", "-c", SLEEPS)
+    """A shell ends by it, its background child at the latest by the KILL that follows; the row says by what."""
+    process = lone_host.start(*run_line(this_minute, "-k", "300ms"), "--", "sh", "-c", SLEEPS)
     group = pids(process, 2)
     process.send_signal(signum)
     ran = ended(process)
@@ -40,12 +40,12 @@ def test_a_signal_during_the_run_reaches_the_whole_group(
 
 
 COUNTS = """
-import signal, sys
+import os, signal, sys
 def got(signum, frame):
-    print(signal.Signals(signum).name, flush=True)
+    os.write(1, signal.Signals(signum).name.encode() + b"\\n")
 for signum in (signal.SIGUSR1, signal.SIGHUP, signal.SIGTERM):
     signal.signal(signum, got)
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 sys.stdin.readline()
 """
 
