@@ -59,6 +59,18 @@ def empty_database(server: Server) -> Iterator[str]:
         yield server.address(name)
 
 
+@pytest.fixture
+def role(server: Server, database: str) -> Iterator[str]:
+    """A role that may log in and nothing more; what it is given in the test's database goes with it."""
+    name = f"once_role_{secrets.token_hex(6)}"
+    with server.connect() as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN")
+    yield name
+    with server.connect(database) as connection:
+        connection.execute(f"DROP OWNED BY {name}")
+        connection.execute(f"DROP ROLE {name}")
+
+
 @pytest.fixture(params=KINDS)
 def store_kind(request: pytest.FixtureRequest) -> str:
     """On which store the test runs."""

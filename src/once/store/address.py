@@ -124,7 +124,7 @@ def _shown(given: Mapping[str, str]) -> str:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Keywords and values as libpq reads them (its manual, 34.1.1.1): `key = value`, quoted by ', escaped by \\."""
+    """Keywords and values, quoted by ' and escaped by a backslash, as libpq reads them (its manual, 34.1.1.1)."""
     rest = text.lstrip()
     while rest:
         key, equals, rest = rest.partition("=")

@@ -6,6 +6,8 @@ cost us a record. The command keeps its bytes, as JSON escapes.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from once import __version__
 from once.run import Ending, Hold, Line, Outcome, Run, Task
 from once.store.base import Claim
@@ -90,7 +92,7 @@ def facts(row: Row, line: Line | None) -> Facts:
         latest=_brief(row, "latest"),
         latest_alive=bool(row["latest_alive"]),
         blocker=_brief(row, "blocker"),
-        last_claimed_at=row["last_claimed_at"],
+        last_claimed_at=_not_after(row["now"], row["last_claimed_at"]),
         in_force_since=row["first_seen"] if line is not None and seen == line else None,
         line=seen,
         command_hash=row["command_hash"],
@@ -147,6 +149,11 @@ def _brief(row: Row, who: str) -> Brief | None:
 _TOLD_BRIEFLY = (
     "number", "slot", "attempt", "host", "pid", "claimed_at", "lease_until", "retry_at", "exit_status",
 )  # fmt: skip
+
+
+def _not_after(now: datetime, instant: datetime | None) -> datetime | None:
+    """A clock that was set back, also by a failover, puts no start into the future."""
+    return instant if instant is None else min(now, instant)
 
 
 def _line(row: Row) -> Line | None:

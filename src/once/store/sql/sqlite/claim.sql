@@ -173,11 +173,8 @@ WHERE run.task = :task
     AND run.number = :number;
 
 -- name: touch_run
--- A real write of the same values, as in the other store.
-UPDATE run
-SET reason = reason
-WHERE run.task = :task
-    AND run.number = :number;
+-- There is no fence here, so nobody has to notice.
+SELECT 1;
 
 -- name: own_run
 -- The claim's own run, when the answer to an earlier COMMIT was lost.

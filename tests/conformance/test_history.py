@@ -1,0 +1,133 @@
+"""What the store tells: tasks, runs, sightings, its clock and its name."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from once.run import Line, Outcome
+from once.store.base import Store
+from tests.conformance.claims import NOON, claim, ending, held, holder, slot
+from tests.conformance.conftest import Bench
+
+INSERT = """
+    INSERT INTO once.run (task, number, token, attempt, attempts, outcome, host, pid, login, command, command_hash,
+        claimed_at, once_version)
+    SELECT run.task, {number}, 't', 1, 1, 'succeeded', 'a', 1, 'ops', '["true"]', 'h', run.claimed_at, '0'
+    FROM once.run WHERE run.number = 1
+"""
+
+
+def test_there_is_nothing_to_tell_at_first(store: Store) -> None:
+    """Absence is a value."""
+    assert store.tasks() == []
+    assert store.task("report") is None
+    assert list(store.runs("report")) == []
+    assert store.run("report") is None
+    assert store.run("report", 1) is None
+
+
+def test_tasks_come_by_name_with_their_line(store: Store) -> None:
+    """Capital letters first, as in C, on every store."""
+    for name in ("b", "Z", "a"):
+        held(store, claim(task=name))
+    held(store, claim(None, task="lock"))
+
+    assert [(task.name, task.line is not None, task.last_number) for task in store.tasks()] == [
+        ("Z", True, 1),
+        ("a", True, 1),
+        ("b", True, 1),
+        ("lock", False, 1),
+    ]
+
+
+def test_runs_come_newest_first_without_their_output(store: Store) -> None:
+    """Every one of the task, however many there are, and as many as one asks for."""
+    for hour in range(3):
+        store.finish(held(store, claim(slot(hour))), ending(tail=b"output"))
+    held(store, claim(task="other"))
+
+    assert [run.number for run in store.runs("report")] == [3, 2, 1]
+    assert [run.number for run in store.runs("report", limit=2)] == [3, 2]
+    assert list(store.runs("report", limit=0)) == []
+    assert {run.tail for run in store.runs("report")} == {b""}
+    assert store.run("report", 3).tail == b"output"
+
+
+@pytest.mark.parametrize("total", [500, 501, 1203])
+def test_a_long_history_is_streamed_whole(bench: Bench, store: Store, total: int) -> None:
+    """Page by page: the first run is there before the last one was read."""
+    store.finish(held(store), ending())
+    numbers = f"(WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {total}) SELECT i FROM n)"
+    bench.meddle(INSERT.format(number="n.i").replace("FROM once.run", f"FROM {numbers} AS n, once.run"))
+
+    assert [run.number for run in store.runs("report")] == list(range(total, 0, -1))
+
+
+def test_the_newest_run_that_was_started_is_told_without_a_number(store: Store) -> None:
+    """A skip has nothing to show."""
+    held(store, claim(slot(0)))
+    store.claim(claim(slot(1)))
+
+    assert [run.outcome for run in store.runs("report")] == [Outcome.SKIPPED, Outcome.RUNNING]
+    assert store.run("report").number == 1
+
+
+def test_a_sighting_is_noted_once_a_day_and_host(bench: Bench, store: Store) -> None:
+    """A dead cron is noticed by the day, and losers write no row each minute."""
+    held(store)
+    for host in ("a", "b", "a"):
+        store.sight(claim(by=holder(host)))
+    bench.let_pass(timedelta(hours=24) - timedelta(seconds=1))
+    store.sight(claim(by=holder("a")))
+    bench.let_pass(timedelta(seconds=1))
+    before = [store.look(claim(by=holder(host))).seen_today for host in ("a", "b", "c")]
+    store.sight(claim(by=holder("a")))
+    after = [store.look(claim(by=holder(host))).seen_today for host in ("a", "b", "c")]
+    (moved,) = bench.meddle("SELECT count(*) FROM once.sighting WHERE last_seen > first_seen")
+
+    assert (before, after, moved) == ([False, False, False], [True, False, False], (1,))
+    assert bench.meddle("SELECT host FROM once.sighting ORDER BY host") == [("a",), ("b",)]
+
+
+def test_another_line_or_command_is_a_new_sighting_the_same_day(bench: Bench, store: Store) -> None:
+    """Hosts that disagree are told apart by what they were seen with last."""
+    held(store)
+    store.sight(claim())
+    edited = claim(line=Line("5 * * * *", "UTC"))
+    seen = store.look(edited).seen_today
+    store.sight(edited)
+
+    assert (seen, store.look(edited).seen_today, store.look(claim()).seen_today) == (False, True, False)
+    assert bench.meddle("SELECT schedule, protocol FROM once.sighting") == [("5 * * * * UTC cron", 1)]
+
+
+def test_a_sighting_makes_no_task_known(store: Store) -> None:
+    """Only a claim does."""
+    store.sight(claim())
+
+    assert store.tasks() == []
+
+
+def test_the_clock_is_the_stores(bench: Bench, store: Store) -> None:
+    """Aware, in UTC, to the microsecond."""
+    bench.let_pass(timedelta(microseconds=123_457))
+
+    assert store.now() == NOON + timedelta(microseconds=123_457)
+    assert store.now().utcoffset() == timedelta()
+
+
+def test_the_name_of_a_store_is_its_own_and_lasts(bench: Bench, store: Store) -> None:
+    """Journals tell by it where an entry belongs."""
+    assert store.identity() == bench.open().identity() == store.look(claim()).identity
+    assert len(store.identity()) == 32
+
+
+def test_a_closed_store_opens_itself_again(store: Store) -> None:
+    """Giving back the connection ends nothing but the connection."""
+    hold = held(store)
+    store.close()
+    store.close()
+
+    assert store.finish(hold, ending()) == "as ended"
