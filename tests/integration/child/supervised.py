@@ -10,10 +10,8 @@ The report is one JSON object; the exit status is the command's.
 
 from __future__ import annotations
 
-from once.child import plug  # isort: skip
 from once.signals import Arrivals  # isort: skip
 
-plug()
 arrivals = Arrivals()
 arrivals.catch()
 

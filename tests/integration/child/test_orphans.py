@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.integration.child.conftest import Supervise, members
+from tests.integration.child.conftest import Supervise, members, stat_of, until
 
 THOUSAND_ORPHANS = """
 import os, sys
@@ -63,3 +64,24 @@ def test_a_background_process_does_not_hold_up_the_end(supervise: Supervise) -> 
 
     assert (seen["exit"], seen["tail"], seen["out"]) == (0, "hi\n", b"hi\n")
     assert len(members(wrapped.process.pid)) == 1
+
+
+def test_a_background_process_that_floods_does_not_hold_up_the_end(supervise: Supervise) -> None:
+    """What is in the pipe when the command ends is taken, and no more; then the flood meets a closed pipe."""
+    wrapped = supervise("sh", "-c", "yes & exit 3", stdout=subprocess.DEVNULL)
+    seen = wrapped.end()
+
+    assert seen["exit"] == 3
+    assert until(lambda: not members(wrapped.process.pid))
+
+
+def test_an_orphan_becomes_ours(supervise: Supervise) -> None:
+    """As a subreaper we stay the ancestor of all that the command has started, and can bury it."""
+    wrapped = supervise("sh", "-c", "sleep 300 & echo $!", options=["--linger"])
+    orphan = int(wrapped.line())
+    wrapped.answers.until("exited")
+    parent = until(lambda: stat_of(orphan))[1]
+    os.kill(orphan, 9)
+
+    assert int(parent) == wrapped.process.pid
+    assert until(lambda: not stat_of(orphan)) is True

@@ -46,7 +46,7 @@ class Terminal:
             stdout=inside,
             stderr=inside,
             pass_fds=(self._answer,),
-            env={"PATH": os.environ["PATH"], "PS1": "what next?\\n"},
+            env={**os.environ, "PS1": "what next?\\n"},
         )
         os.close(inside)
         os.close(self._answer)
@@ -79,6 +79,11 @@ class Terminal:
         self.shell.wait()
         os.close(self.screen)
         os.close(self.answers.fd)
+
+
+def job_of(terminal: Terminal) -> list[int]:
+    """What runs in the terminal beside the shell."""
+    return [pid for pid in members(terminal.shell.pid) if pid != terminal.shell.pid]
 
 
 @pytest.fixture
@@ -138,10 +143,12 @@ def test_ctrl_z_stops_both_and_fg_continues_both(terminal: Terminal) -> None:
     assert terminal.see("sesame") == "the word is sesame"
 
 
-def test_a_job_brought_to_the_foreground_can_read(terminal: Terminal) -> None:
+def test_a_job_brought_to_the_foreground_can_read(terminal: Terminal, tmp_path: Path) -> None:
     """Started with `&`, stopped for wanting to read, and brought back: the shell must know the command as its job."""
-    command = terminal.start("bash -c 'read -r word; echo \"the word is $word\"'", after="&")
+    waiting = f"until [ -e {tmp_path / 'go'} ]; do sleep 0.01; done"
+    command = terminal.start(f"bash -c '{waiting}; read -r word; echo \"the word is $word\"'", after="&")
     wrapper = int(stat_of(command)[1])
+    (tmp_path / "go").touch()
     until(lambda: (stat_of(command)[0], stat_of(wrapper)[0]) == ("T", "T"))
     terminal.type("fg\n")
     until(lambda: stat_of(command)[0] != "T")
@@ -162,14 +169,19 @@ def test_a_stream_that_is_a_terminal_is_handed_down(terminal: Terminal, tmp_path
 
 def test_in_a_shared_group_all_of_the_command_is_stopped_and_nothing_else(terminal: Terminal, tmp_path: Path) -> None:
     """Told by descent: its children too; not us, nor the other end of our pipeline."""
-    (tmp_path / "orders").write_text("freeze\n")
-    terminal.start("--control 8 bash -c 'sleep 300 & sleep 300; echo'", after=f"8<{tmp_path / 'orders'} | cat")
+    orders = tmp_path / "orders"
+    os.mkfifo(orders)
+    terminal.start("--control 8 bash -c 'sleep 300 & sleep 300; echo'", after=f"8<>{orders} | cat")
+    group = until(lambda: len(job := job_of(terminal)) == 5 and job)
+    orders.write_text("freeze\n")
     terminal.answers.until("freeze")
-    group = [pid for pid in members(terminal.shell.pid) if stat_of(pid)[2] != str(terminal.shell.pid)]
     names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in group}
-    until(lambda: sum(stat_of(pid)[0] == "T" for pid in group) >= 2)
+    until(lambda: sum(stat_of(pid)[0] == "T" for pid in group) == 3)
     states = sorted((name, stat_of(pid)[0] == "T") for pid, name in names.items())
 
-    assert ("cat", False) in states
-    assert [stopped for name, stopped in states if name in ("bash", "sleep")].count(False) == 0
-    assert [stopped for name, stopped in states if name.startswith("python")] == [False]
+    assert [state for state in states if not state[0].startswith("python")] == [
+        ("bash", True),
+        ("cat", False),
+        ("sleep", True),
+        ("sleep", True),
+    ]
