@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +42,27 @@ def test_every_command_line_parses(call: str) -> None:
 def test_the_command_lines_are_found() -> None:
     """The pattern above finds the crontab lines, the shell's and those in a sentence."""
     assert {shlex.split(call)[1] for call in CALLS} >= {"run", "lock", "init", "runs", "show"}
+
+
+def test_the_first_job_prints_what_is_shown(tmp_path: Path) -> None:
+    """The record that the README shows is the one that the reader gets, but for times, host and user."""
+    (shown,) = (block for block in BLOCKS if block.startswith("$ once run"))
+    environ = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TZ": "UTC"}
+    environ |= {"ONCE_DB": "local", "ONCE_STATE_DIR": str(tmp_path)}
+    printed = ""
+    for call in re.findall(r"^\$ (.*)$", shown, re.MULTILINE):
+        done = subprocess.run(["sh", "-c", call], env=environ, capture_output=True, text=True, check=True)
+        printed += f"$ {call}\n{done.stdout}"
+
+    assert shape_of(printed) == shape_of(shown)
+
+
+def shape_of(text: str) -> list[list[str]]:
+    """The words of each line, without what differs from host to host and from run to run."""
+    text = re.sub(r"\d+(?:\.\d+)?(?:ms|s)\b", "DURATION", text)
+    text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b|\bh1\b", "HOST", text)
+    text = re.sub(r"(?m)(?<=user )\S+$", "USER", text)
+    return [re.sub(r"\d+", "N", line).split() for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
