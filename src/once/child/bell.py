@@ -14,10 +14,10 @@ from types import FrameType
 
 
 class Bell:
-    """The pipe, and the handler without which the end of a child would write nothing into it.
+    """The pipe, and what has to be so that the end of a child writes into it: SIGCHLD handled, and not blocked.
 
-    Installing that handler also mends a SIGCHLD that was inherited as ignored: the kernel would throw the command's
-    status away.
+    That also mends a SIGCHLD that was inherited as ignored: the kernel would throw the command's status away.
+    `inherited_mask` are the signals that were blocked before, which is what the command shall find.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,7 @@ class Bell:
         self._rung = False
         self._before = signal.set_wakeup_fd(self._clapper, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _heard)
+        self.inherited_mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
 
     def ring(self) -> None:
         """Wake the main thread; from any thread, or from a handler."""
@@ -57,6 +58,7 @@ class Bell:
                 return
             signal.set_wakeup_fd(self._before)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_BLOCK, self.inherited_mask & {signal.SIGCHLD})
             os.close(clapper)
             os.close(self.ear)
 

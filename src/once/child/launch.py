@@ -27,11 +27,12 @@ RESET = IGNORED_BY_PYTHON | {signal.SIGCHLD}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A command to be: which of its descriptors are which of ours, and whether it leads a group of its own."""
+    """A command to be: which of its descriptors are which of ours, what it finds blocked, whether it leads a group."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
     wiring: Mapping[int, int]
+    mask: set[int]
     own_group: bool
     prctl: Prctl
 
@@ -53,21 +54,21 @@ class Launch:
         return pid
 
     def _fork(self, telling: int) -> int:
-        inherited = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         parent = os.getpid()
         try:
             pid = os.fork()
             if pid == 0:
-                self._become(telling, mask=inherited, parent=parent)
+                self._become(telling, parent=parent)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, inherited)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
 
-    def _become(self, telling: int, *, mask: set[int], parent: int) -> NoReturn:
+    def _become(self, telling: int, *, parent: int) -> NoReturn:
         """In the child: put everything as the command shall find it, and execute it. No finaliser may ever run here."""
         try:
             gc.disable()
-            number, why = self._prepare_and_execute(mask, parent)
+            number, why = self._prepare_and_execute(parent)
         except OSError as error:
             number, why = error.errno or errno.EIO, ""
         except BaseException as error:  # noqa: BLE001 - whatever it is, this copy of the parent must not live on
@@ -77,8 +78,7 @@ class Launch:
         finally:
             os._exit(127)
 
-    def _prepare_and_execute(self, mask: set[int], parent: int) -> tuple[int, str]:
-        signal.set_wakeup_fd(-1)
+    def _prepare_and_execute(self, parent: int) -> tuple[int, str]:
         if self.own_group:
             os.setpgid(0, 0)
         self.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -89,7 +89,7 @@ class Launch:
                 signal.signal(signum, signal.SIG_DFL)
         for theirs, ours in self.wiring.items():
             os.dup2(ours, theirs)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         return execute(self.argv, self.env)
 
     def _failure(self, told: bytes) -> CommandNotFound | CommandNotExecutable:

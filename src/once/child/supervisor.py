@@ -136,7 +136,6 @@ class Child:
             stream.turn(ready)
         if self._bell.ear in ready:
             self._bell.hush()
-        if self._bell.ear in ready or not ready:
             self._reap()
 
     def _reap(self) -> None:
@@ -162,7 +161,6 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
     The last `tail` bytes of its output are kept; with 0 it writes to our descriptors itself. Raises CommandNotFound
     or CommandNotExecutable.
     """
-    wiring.plug()
     call = prctl()
     call(PR_SET_CHILD_SUBREAPER, 1)
     shared = terminal.foreground_group() is not None
@@ -173,6 +171,7 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
         argv=argv,
         env=dict(env),
         wiring={fd: stream.far for stream in streams for fd in stream.fds},
+        mask=bell.inherited_mask,
         own_group=not shared,
         prctl=call,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +64,20 @@ def test_what_was_closed_is_closed_for_the_command(supervise: Supervise, closed:
 
     assert seen["exit"] == expected % 256
     assert (seen["out"], seen["err"]) == (b"", b"")
+
+
+@pytest.mark.parametrize("closed", [[0], [1], [0, 1, 2]], ids=str)
+def test_stand_ins_take_the_place_of_closed_descriptors(tmp_path: Path, closed: list[int]) -> None:
+    """Else the next file, a database perhaps, would become the standard output. They are not inherited."""
+    script = (
+        "import os, pathlib, sys; from once.child import plug; plug(); later = os.open('/', os.O_RDONLY); "
+        "pathlib.Path(sys.argv[1]).write_text(repr((later, [fd for fd in range(3) if not os.get_inheritable(fd)])))"
+    )
+    redirections = " ".join(f"{fd}>&-" for fd in closed)
+    command = [sys.executable, "-c", script, str(tmp_path / "seen")]
+    subprocess.run(["sh", "-c", f'exec "$@" {redirections}', "sh", *command], check=True)
+
+    assert (tmp_path / "seen").read_text() == repr((3, closed))
 
 
 def test_the_other_stream_is_copied_when_one_is_closed(supervise: Supervise) -> None:

@@ -100,6 +100,13 @@ def test_a_file_that_may_not_be_executed_is_passed_over(supervise: Supervise, tm
     assert supervise("script", env=path_of(*places)).end()["out"] == b"third\n"
 
 
+def test_a_directory_of_that_name_is_no_command(supervise: Supervise, tmp_path: Path) -> None:
+    """Passed over in the PATH, it is not found, rather than not executable."""
+    (tmp_path / "name").mkdir()
+
+    assert supervise("name", env=path_of(tmp_path)).end()["exit"] == 127
+
+
 def test_an_empty_entry_is_the_working_directory(supervise: Supervise, tmp_path: Path) -> None:
     """As POSIX has it."""
     make(tmp_path / "here", b"#!/bin/sh\necho here\n")

@@ -19,7 +19,7 @@ INHERITED = {
     "nothing": ["env"],
     "nohup": ["nohup"],
     "ignored": ["bash", "-c", "trap '' INT HUP USR1; exec \"$@\"", "bash"],
-    "blocked": ["env", "--block-signal=USR2", "--block-signal=TERM"],
+    "blocked": ["env", "--block-signal=USR2", "--block-signal=TERM", "--block-signal=CHLD"],
 }
 
 
@@ -105,6 +105,16 @@ def test_a_signal_is_answered_in_a_flood_of_output(supervise: Supervise) -> None
         os.kill(wrapped.process.pid, signal.SIGTERM)
 
         assert wrapped.end()["exit"] == 143
+
+
+def test_no_signal_is_lost_between_fork_and_exec(supervise: Supervise) -> None:
+    """The child is still a copy of us while it looks through the PATH, but a TERM to it is the command's already."""
+    environment = {**os.environ, "PATH": "/nowhere:" * 10_000 + os.environ["PATH"]}
+    wrapped = supervise("sleep", "300", env=environment)
+    (child,) = until(lambda: [pid for pid in members(wrapped.process.pid) if pid != wrapped.process.pid])
+    os.kill(child, signal.SIGTERM)
+
+    assert wrapped.end()["exit"] == 143
 
 
 def test_a_command_is_not_started_by_a_dead_parent(supervise: Supervise) -> None:
