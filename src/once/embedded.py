@@ -19,7 +19,7 @@ from once.settings import Settings
 USED = "used-database.json"
 FIRST_TIME = (
     "no database is set, so this host keeps its own record in {file}",
-    'several hosts with this line will each run it; to run it on one of them, set db = "postgresql://…" in /etc/once.toml',
+    'other hosts with this line will run it too; to run it on one of them, set db = "postgresql://…" in /etc/once.toml',
     "this is said once; once status shows the record",
 )
 """What is said when the embedded default's file is made."""

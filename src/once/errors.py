@@ -1,7 +1,8 @@
 """One class per failure: its docstring is the message, beside it the exit status and what to try.
 
 Two statuses, because the wrappers (`once run`, `once lock`) must not be taken for the command they wrap: `wrapping`
-is theirs, `telling` is that of every other verb. `prevents` says whether the command was kept from running by it. The message and the hint are formatted with the keyword arguments.
+is theirs, `telling` is that of every other verb. `prevents` says whether the failure kept the command from running.
+The message and the hint are formatted with the keyword arguments.
 """
 
 from __future__ import annotations
@@ -59,6 +60,18 @@ class ScheduleMissing(Refused):
     """`once run` needs --schedule, since without slots a fast job would run on every host"""
 
     hint = 'once run --task {task} --schedule "0 * * * *" -- …, or `once lock` for mutual exclusion only'
+
+
+class ScheduleUnclear(Refused):
+    """No schedule to show: {why}"""
+
+    hint = 'once next "0 17 * * 5" --tz Europe/Berlin, or once next --task NAME'
+
+
+class TaskHasNoSchedule(Refused):
+    """Task {task} has no schedule: it was only ever run by once lock"""
+
+    hint = 'once next "0 17 * * 5", with the expression that you want to know about'
 
 
 class TaskNameInvalid(Refused):

@@ -32,6 +32,9 @@ from datetime import timedelta
 SHORTEST = timedelta(seconds=5)
 """Below this a busy host or a failover of the database would lose leases for nothing."""
 
+ANSWERS_WITHIN = timedelta(seconds=10)
+"""The longest that an answer of the database is waited for."""
+
 KEEPS_NO_CONNECTION = timedelta(seconds=10)
 """From this distance between beats on, each beat makes a connection of its own."""
 
@@ -57,6 +60,11 @@ class Lease:
     def beat_every(self) -> timedelta:
         """The distance between beats: four may fail before trust ends."""
         return self.length / 5
+
+    @property
+    def answer_within(self) -> timedelta:
+        """How long a beat is waited for: one that hangs must leave time for another before trust ends."""
+        return max(timedelta(seconds=1), min(self.beat_every, ANSWERS_WITHIN))
 
     def trusted_at(self, boottime: float) -> bool:
         """Whether the command may work at this CLOCK_BOOTTIME."""

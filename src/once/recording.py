@@ -82,7 +82,7 @@ class Recorder:
         """Tell the table; None when the outcome waits in the journal instead.
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
-        lasts the database is tried until it answers or `once` is killed.
+        lasts that is worth little, so the database is tried until it answers or `once` is killed.
         """
         entry = Entry(self.identity, self.store.name, hold, ending)
         give_up_at = self.clock.boottime() + TRIES_FOR
@@ -94,7 +94,7 @@ class Recorder:
                 self.store.close()
                 if kept is None:
                     kept = self._keep(entry, error)
-                if self.clock.boottime() >= give_up_at and (kept or self.lasting):
+                if self.lasting and self.clock.boottime() >= give_up_at:
                     self._give_up(entry, error, kept=kept)
                     return None
                 self.clock.sleep(0.5 + os.urandom(1)[0] / 255)
@@ -106,12 +106,11 @@ class Recorder:
 
     def _keep(self, entry: Entry, error: OnceError) -> bool:
         self.voice.detail(f"the outcome is not recorded yet: {error.message}")
-        if not self.lasting:
-            return False
         try:
             self.journal.keep(entry)
         except OSError as trouble:
-            self.voice.insist(f"the outcome cannot be kept in {self.journal.directory} either: {trouble.strerror}")
+            tell = self.voice.insist if self.lasting else self.voice.detail
+            tell(f"the outcome cannot be kept in {self.journal.directory} either: {trouble.strerror}")
             return False
         return True
 

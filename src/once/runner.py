@@ -23,7 +23,7 @@ from once.errors import CommandNotExecutable, CommandNotFound, LeaseLost, OnceEr
 from once.instants import rfc3339
 from once.journal import Journal
 from once.keeper import Keeper
-from once.lease import KEEPS_NO_CONNECTION
+from once.lease import ANSWERS_WITHIN, KEEPS_NO_CONNECTION
 from once.recording import Recorder, ending_of, exit_status
 from once.run import Ending, Hold, Outcome
 from once.signals import Arrivals
@@ -52,9 +52,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """What a run needs of the world. `open_store` makes a new, unconnected store; the keeper has one of its own."""
+    """What a run needs of the world.
 
-    open_store: Callable[[], Store]
+    `open_store` makes a new, unconnected store, whose answers are waited for so long; the keeper has one of its own.
+    """
+
+    open_store: Callable[[timedelta], Store]
     clock: Clock
     spawn: Spawn
     arrivals: Arrivals
@@ -67,7 +70,7 @@ class Runner:
 
     def __init__(self, start: Start, ports: Ports) -> None:
         self._start, self._ports = start, ports
-        self._store = ports.open_store()
+        self._store = ports.open_store(ANSWERS_WITHIN)
 
     def run(self) -> int:
         """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
@@ -166,8 +169,8 @@ class Runner:
         return self._status(watched, admitted.hold)
 
     def _keeper(self, admitted: Admitted, command: Command, started_at: datetime) -> Keeper:
-        store = self._ports.open_store()
         lease, hold = admitted.lease, admitted.hold
+        store = self._ports.open_store(lease.answer_within)
 
         def beat() -> Beat:
             try:

@@ -22,7 +22,8 @@ class Settings:
     """What a host or user has set, before any flag.
 
     `db` is None when nothing names a database, `db_from` says where the address stood. `unreadable` are the files
-    that are there but may not be read: they may have named a database.
+    that are there but may not be read: they may have named a database. `state_dir_given`: whoever set it says that
+    what is written there lasts, also in a container.
     """
 
     db: str | None = None
@@ -36,6 +37,7 @@ class Settings:
     off: bool = False
     record_args: bool = True
     state_dir: Path = field(default_factory=Path)
+    state_dir_given: bool = False
     unreadable: tuple[Path, ...] = ()
 
 
@@ -53,8 +55,9 @@ def resolve(environ: Mapping[str, str], *, system_file: Path = SYSTEM_FILE) -> S
             if name not in READERS:
                 raise SettingInvalid(where=file, why=f"unknown setting {name!r}; known are {', '.join(READERS)}")
             _take(found, name, values[name], str(file))
+    given = "state_dir" in found
     found.setdefault("state_dir", state_directory(environ))
-    return Settings(**found, unreadable=tuple(unreadable))
+    return Settings(**found, state_dir_given=given, unreadable=tuple(unreadable))
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:

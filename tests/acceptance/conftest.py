@@ -152,17 +152,18 @@ def fleet(tmp_path: Path, address: str) -> Iterator[Callable[[int], list[Host]]]
 
     yield build
     for one in hosts:
-        _put_down(one)
+        put_down(one)
 
 
 def _host(root: Path, address: str) -> Iterator[Host]:
     root.mkdir()
     one = Host(root, address)
     yield one
-    _put_down(one)
+    put_down(one)
 
 
-def _put_down(host: Host) -> None:
+def put_down(host: Host) -> None:
+    """End what a host still runs, and close what it was listened to by."""
     for process in host.processes:
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, Ran, needs
+from tests import databases
+from tests.acceptance.conftest import ONCE, PATIENCE, Host, MinuteSlot, Ran, needs
 from tests.acceptance.test_one_slot import run_line
-
-AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
 def refused(ran: Ran, status: int, *said: str) -> None:
@@ -126,26 +126,21 @@ def test_a_missing_directory_is_told(lone_host: Host, this_minute: MinuteSlot) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="dropping rights needs root")
-def test_a_directory_that_cannot_be_written_is_told(this_minute: MinuteSlot, lone_host: Host, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_told(lone_host: Host, this_minute: MinuteSlot) -> None:
     """As another user would find it."""
-    needs("setpriv")
-    for part in (tmp_path, *tmp_path.parents):
-        if part != Path("/") and part.stat().st_uid == os.geteuid():
-            part.chmod(part.stat().st_mode | 0o055)
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o755)
-    ran = _as_nobody(lone_host, *run_line(this_minute, "--db", f"sqlite:{closed}/once.db"), "--", "touch", "ran")
-
-    refused(ran, 125, str(closed))
-
-
-def _as_nobody(host: Host, *args: str) -> Ran:
-    from tests.acceptance.conftest import ONCE
-
+    closed = Path(tempfile.mkdtemp(dir=os.environ[databases.ROOM]))
+    closed.chmod(0o755)
+    line = run_line(this_minute, "--db", f"sqlite:{closed}/once.db")
     done = subprocess.run(
-        [*AS_NOBODY, str(ONCE), *args], env=host.environ, cwd="/", capture_output=True, check=False, timeout=60
+        [needs("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", str(ONCE), *line, "--", "touch", "ran"],
+        env=lone_host.environ,
+        cwd=closed,
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
     )
-    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+    refused(Ran(done.returncode, done.stdout, done.stderr.decode()), 125, str(closed))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
@@ -158,15 +153,13 @@ def test_a_full_disk_is_told_and_runs_nothing(lone_host: Host, this_minute: Minu
         shift 0; exec "$@"
     """
     line = run_line(this_minute, "--db", f"sqlite:{disk}/once.db", "--db-wait", "1s")
-    from tests.acceptance.conftest import ONCE
-
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script, str(disk), str(ONCE), *line, "--", "touch", "ran"],
         env=lone_host.environ,
         cwd=lone_host.root,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     ran = Ran(done.returncode, done.stdout, done.stderr.decode())
 

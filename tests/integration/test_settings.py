@@ -27,7 +27,7 @@ def test_without_files_and_variables_nothing_is_set(environ: dict[str, str], sys
     """The defaults are those of a host without any set-up."""
     found = resolve(environ, system_file=system_file)
 
-    assert found == Settings(state_dir=tmp_path / "state")
+    assert found == Settings(state_dir=tmp_path / "state", state_dir_given=True)
 
 
 def test_the_environment_beats_the_users_file_beats_the_system_file(environ: dict[str, str], system_file: Path) -> None:

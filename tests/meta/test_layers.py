@@ -55,7 +55,7 @@ ROOMS = {
 }
 
 HOMES = {
-    "croniter": ("schedule",),
+    "croniter": (),
     "dateutil": ("instants",),
     "psycopg": ("store.postgres",),
     "rich": ("render",),

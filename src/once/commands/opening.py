@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 
 from once import embedded, settings
-from once.clock import Clock, SystemClock
+from once.clock import SystemClock
 from once.errors import AddressInvalid
+from once.lease import ANSWERS_WITHIN
 from once.settings import Settings
 from once.store import connect
 from once.store.address import Kind, read
@@ -25,9 +27,11 @@ class Place:
     by_default: bool
     settings: Settings
 
-    def open(self, clock: Clock | None = None) -> Store:
+    def open(self, answer_within: timedelta = ANSWERS_WITHIN) -> Store:
         """A store there; nothing is connected before its first verb."""
-        return connect.open_store(self.address, clock=clock or SystemClock(), state_dir=self.settings.state_dir)
+        return connect.open_store(
+            self.address, clock=SystemClock(), state_dir=self.settings.state_dir, answer_within=answer_within
+        )
 
     @property
     def shown(self) -> str:

@@ -175,7 +175,7 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         splay=typed.splay,
         tail=TAIL if tail is None else tail,
         skip_code=typed.skip_code,
-        lasting=not host.in_container(os.environ),
+        lasting=found.state_dir_given or not host.in_container(os.environ),
         object_to=_looked(asked, where, voice),
     )
 
@@ -200,7 +200,7 @@ def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
 
     clock = SystemClock()
     return Ports(
-        open_store=lambda: where.open(clock),
+        open_store=where.open,
         clock=clock,
         spawn=lambda command, *, env, tail: spawn(command, env=env, tail=tail, arrivals=arrivals),
         arrivals=arrivals,

@@ -1,0 +1,209 @@
+"""Cut off from the database: within the lease nothing happens, past it the command does no work, and two never do.
+
+A witness writes down the time every 50 ms, from the command and from a process that the command has started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import ONCE, Host, ended, needs, put_down, until
+from tests.acceptance.own_server import OwnServer
+
+LEASE = 5.0
+"""Seconds: the shortest that is taken."""
+
+WITNESS = """
+import os, sys, time
+if os.fork() == 0:
+    name = "child"
+else:
+    name = "leader"
+out = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+while not os.path.exists("end"):
+    os.write(out, b"%.3f\\n" % time.time())
+    time.sleep(0.05)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[OwnServer]:
+    """A server of the test's own."""
+    own = OwnServer()
+    yield own
+    own.thaw()
+    own.stop()
+
+
+@pytest.fixture
+def host(tmp_path: Path, server: OwnServer) -> Iterator[Host]:
+    root = tmp_path / "host"
+    root.mkdir()
+    one = Host(root, server.address())
+    yield one
+    (root / "end").touch()
+    put_down(one)
+
+
+def witness(host: Host, *before: str, address: str | None = None) -> subprocess.Popen[bytes]:
+    """`once lock` with the witness as its command, working."""
+    line = [str(ONCE), "lock", "--task", "t", "--lease", "5s", "--", sys.executable, "-c", WITNESS]
+    environ = host.environ | ({"ONCE_DB": address} if address else {})
+    process = subprocess.Popen([*before, *line], env=environ, cwd=host.root, stderr=subprocess.PIPE)
+    host.processes.append(process)
+    until(lambda: len(stamps(host)) > 4)
+    return process
+
+
+def stamps(host: Host) -> list[float]:
+    """When the witnesses have worked, by the clock that the database has too; an unfinished line is left out."""
+    found = []
+    for name in ("leader", "child"):
+        path = host.root / name
+        found += [float(line) for line in path.read_text().split()[:-1]] if path.exists() else []
+    return sorted(found)
+
+
+def said(process: subprocess.Popen[bytes]) -> str:
+    """The next line on stderr, when it comes."""
+    assert process.stderr
+    return process.stderr.readline().decode()
+
+
+def let_end(host: Host, process: subprocess.Popen[bytes]) -> int:
+    """The command may end by itself now; the status."""
+    (host.root / "end").touch()
+    return ended(process).status
+
+
+def test_cut_off_for_less_than_the_lease_it_never_notices(host: Host, server: OwnServer) -> None:
+    """One beat has no answer, the next has."""
+    process = witness(host)
+    server.freeze()
+    time.sleep(LEASE / 2)
+    server.thaw()
+    back = time.time()
+    until(lambda: server.ask("select beat_at > to_timestamp(%f) from once.run" % (back + 2)) == [(True,)])
+
+    assert let_end(host, process) == 0
+    assert host.run("t")["outcome"] == "succeeded"
+    worked = stamps(host)
+    assert max(later - sooner for sooner, later in pairwise(worked)) < LEASE / 2
+
+
+def test_past_the_lease_a_stopped_server_freezes_the_group(host: Host, server: OwnServer) -> None:
+    """Back, and nobody came: it goes on and succeeds."""
+    process = witness(host)
+    server.freeze()
+    cut = time.time()
+    frozen = said(process)
+    time.sleep(max(0.0, cut + LEASE + 2 - time.time()))
+    back = time.time()
+    server.thaw()
+    thawed = said(process)
+    until(lambda: stamps(host)[-1] > back)
+    status = let_end(host, process)
+
+    assert "the command is frozen" in frozen
+    assert "the command goes on" in thawed
+    assert [stamp for stamp in stamps(host) if cut + LEASE < stamp < back] == []
+    assert status == 0
+    assert host.run("t")["outcome"] == "succeeded"
+
+
+class Lan:
+    """A host of its own in a network namespace, between which and this one packets can be dropped."""
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name, self.us = name, f"10.77.{number}.1"
+        them = f"10.77.{number}.2"
+        _ip("netns", "add", name)
+        _ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", name)
+        _ip("addr", "add", f"{self.us}/24", "dev", f"{name}a")
+        _ip("link", "set", f"{name}a", "up")
+        _ip("-n", name, "addr", "add", f"{them}/24", "dev", f"{name}b")
+        _ip("-n", name, "link", "set", f"{name}b", "up")
+        _ip("-n", name, "link", "set", "lo", "up")
+        self.inside = (needs("ip"), "netns", "exec", name)
+
+    def drop(self) -> None:
+        """Nothing arrives any more, and nobody is told."""
+        self._iptables("-A")
+
+    def carry(self) -> None:
+        self._iptables("-D")
+
+    def remove(self) -> None:
+        _ip("netns", "del", self.name)
+
+    def _iptables(self, what: str) -> None:
+        for chain in ("INPUT", "OUTPUT"):
+            subprocess.run([*self.inside, needs("iptables"), what, chain, "-j", "DROP"], check=True)
+
+
+def _ip(*args: str) -> None:
+    subprocess.run([needs("ip"), *args], check=True, capture_output=True)
+
+
+@pytest.fixture
+def lan() -> Iterator[Lan]:
+    if os.geteuid() != 0:
+        pytest.skip("a network namespace needs root")
+    needs("iptables")
+    one = Lan(f"once{os.getpid() % 10000}", os.getpid() % 250)
+    yield one
+    one.remove()
+
+
+def test_dropped_packets_freeze_the_group_and_it_goes_on_when_they_pass_again(
+    host: Host, server: OwnServer, lan: Lan
+) -> None:
+    """No error ever comes: packets just vanish."""
+    process = witness(host, *lan.inside, address=server.address(lan.us))
+    lan.drop()
+    cut = time.time()
+    frozen = said(process)
+    time.sleep(max(0.0, cut + LEASE + 2 - time.time()))
+    back = time.time()
+    lan.carry()
+    thawed = said(process)
+    until(lambda: stamps(host)[-1] > back)
+    status = let_end(host, process)
+
+    assert "the command is frozen" in frozen
+    assert "the command goes on" in thawed
+    assert [stamp for stamp in stamps(host) if cut + LEASE < stamp < back] == []
+    assert status == 0
+    assert host.run("t")["outcome"] == "succeeded"
+
+
+def test_a_command_whose_lease_another_took_is_killed_before_it_works_on(
+    host: Host, server: OwnServer, lan: Lan
+) -> None:
+    """123; the row of the run stays lost and gets its late end, and the other's row is untouched."""
+    process = witness(host, *lan.inside, address=server.address(lan.us))
+    lan.drop()
+    cut = time.time()
+    other = host.start("lock", "--task", "t", "--", "sh", "-c", "date +%s.%N; read _", stdin=subprocess.PIPE)
+    assert other.stdout
+    taken = float(other.stdout.readline())
+    lan.carry()
+    until(lambda: process.poll() is not None)
+    err = process.stderr.read().decode() if process.stderr else ""
+    other.communicate(b"\n")
+    first, second = host.runs("t")
+
+    assert process.returncode == 123
+    assert "the command is frozen" in err
+    assert "The lease of t run 1 was lost" in err
+    assert [stamp for stamp in stamps(host) if stamp > min(taken, cut + LEASE)] == []
+    assert (first["outcome"], first["exit_status"]) == ("lost", 137)
+    assert (second["outcome"], second["exit_status"], other.returncode) == ("succeeded", 0, 0)
