@@ -13,7 +13,7 @@ list by name and reason each case in which we differ.
 
 The rooms: `dialect` reads an expression, `fields` one field of it, `pattern` is the calendar, `stretches` knows where
 a zone's clocks change, `slots` enumerates, `zones` chooses and checks zones, `kubernetes` reads a Job's name, `words`
-says it in plain words.
+says it in plain words, `notes` what a change of the clock does to a slot.
 """
 
 from once.schedule.schedule import Schedule

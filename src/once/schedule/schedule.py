@@ -58,7 +58,7 @@ class Schedule:
 
     def after(self, at: datetime) -> Iterator[datetime]:
         """The slots after this instant, earliest first, lazily."""
-        return self.timetable.ascending(_utc(at) + INSTANT, END)
+        return self.timetable.ascending(min(_utc(at), END) + INSTANT, END)
 
     def before(self, at: datetime) -> Iterator[datetime]:
         """The slots before this instant, latest first, lazily."""
@@ -86,12 +86,12 @@ class Schedule:
         """
         latest, coming = self.nearest(at)
         is_early = coming - _utc(at) <= min(EARLY_AT_MOST, (coming - latest) / EARLY_SHARE)
-        return self._slot(coming if is_early else latest)
+        return self.slot_of(coming if is_early else latest)
 
     def slot_at(self, at: datetime) -> Slot | None:
         """The slot at exactly this instant, if there is one."""
         found = next(self.between(at, _utc(at) + INSTANT), None)
-        return None if found is None else self._slot(found)
+        return None if found is None else self.slot_of(found)
 
     def require(self, at: datetime) -> Slot:
         """The slot at exactly this instant, given by an operator or by the name of a Job. Raises SlotInvalid."""
@@ -108,8 +108,13 @@ class Schedule:
         half = ON_TIME if coming is None else (coming - _utc(slot)) / 2
         return max(min(ON_TIME, half), ON_TIME_ALWAYS)
 
-    def _slot(self, at: datetime) -> Slot:
-        local = at.astimezone(ZoneInfo(self.zone))
+    def local(self, at: datetime) -> datetime:
+        """The same instant by the clocks of the schedule's zone, for people: arithmetic stays in UTC."""
+        return at.astimezone(ZoneInfo(self.zone))
+
+    def slot_of(self, at: datetime) -> Slot:
+        """The slot of an instant that is known to be one."""
+        local = self.local(at)
         precision = "seconds" if local.second else "minutes"
         return Slot(at, local.replace(tzinfo=None).isoformat(timespec=precision), local.fold)
 

@@ -12,7 +12,7 @@ Nothing is ever added to a zoned datetime: that would lose the second pass of th
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
@@ -45,18 +45,18 @@ class Interval(NamedTuple):
     length: timedelta
 
     def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        slot = EPOCH - (EPOCH - max(start, BEGINNING)) // self.length * self.length
-        end = min(end, END)
-        while slot < end:
-            yield slot
-            slot += self.length
+        return self._multiples(self._counts(start, end))
 
     def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        slot = EPOCH - ((EPOCH - min(end, END)) // self.length + 1) * self.length
-        start = max(start, BEGINNING)
-        while slot >= start:
-            yield slot
-            slot -= self.length
+        return self._multiples(reversed(self._counts(start, end)))
+
+    def _counts(self, start: datetime, end: datetime) -> range:
+        """How many intervals after the epoch these slots are. Counted, since one slot more may leave datetime."""
+        start, end = max(start, BEGINNING), min(end, END)
+        return range(-((EPOCH - start) // self.length), -((EPOCH - end) // self.length))
+
+    def _multiples(self, counts: Iterable[int]) -> Iterator[datetime]:
+        return (EPOCH + count * self.length for count in counts)
 
 
 class WallClock(NamedTuple):
@@ -67,17 +67,17 @@ class WallClock(NamedTuple):
 
     def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         start, end = max(start, BEGINNING), min(end, END)
-        for year in filter(self._has_days, range(start.year, end.year + 1)):
+        for year in filter(self.has_days, range(start.year, end.year + 1)):
             for stretch in stretches_of(self.zone, year):
                 yield from self._forwards(stretch, max(start, stretch.start), min(end, stretch.end))
 
     def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         start, end = max(start, BEGINNING), min(end, END)
-        for year in filter(self._has_days, range(end.year, start.year - 1, -1)):
+        for year in filter(self.has_days, range(end.year, start.year - 1, -1)):
             for stretch in reversed(stretches_of(self.zone, year)):
                 yield from self._backwards(stretch, max(start, stretch.start), min(end, stretch.end))
 
-    def _has_days(self, year: int) -> bool:
+    def has_days(self, year: int) -> bool:
         """Whether this year (of UTC) can have slots, so that the zone need not be asked about most leap years."""
         first, last = datetime(year - 1, 12, 30), datetime(year + 1, 1, 2)  # noqa: DTZ001 -- wall clock time
         return next(self.pattern.midnights(first, last), None) is not None

@@ -7,6 +7,7 @@ import pytest
 
 from once import errors
 from once.schedule import Schedule
+from once.schedule.slots import BEGINNING, END
 
 MONDAY = datetime(2025, 6, 2, 8, 30, tzinfo=UTC)
 
@@ -177,6 +178,16 @@ def test_an_interval_runs_both_ways_and_across_the_epoch():
     ]
 
     assert actual == [[7, 14], [-7, -14], [0, 7]]
+
+
+def test_an_interval_may_be_longer_than_the_calendar_has_left():
+    """The slot after the last one would be in the year 10070, or before the year 1."""
+    schedule = Schedule.parse("@every 36500d", "UTC")
+
+    actual = [next(way, None) for way in (schedule.after(datetime.max.replace(tzinfo=UTC)), schedule.before(BEGINNING))]
+
+    assert actual == [None, None]
+    assert len(list(schedule.between(BEGINNING, END))) == 100
 
 
 def test_the_expression_is_kept_as_written_but_for_blanks():
