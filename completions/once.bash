@@ -47,25 +47,25 @@ _once() {
         runs:-n | runs:--limit) words='' ;;
         runs:--db) words='local sqlite: file: service= postgresql://' ;;
         show:--db) words='local sqlite: file: service= postgresql://' ;;
-        init:--grant) words='' ;;
-        init:--db) words='local sqlite: file: service= postgresql://' ;;
-        flush:--db) words='local sqlite: file: service= postgresql://' ;;
         next:--task) words='' ;;
         next:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
         next:--at) words='' ;;
         next:--count) words='' ;;
         next:--db) words='local sqlite: file: service= postgresql://' ;;
+        init:--grant) words='' ;;
+        init:--db) words='local sqlite: file: service= postgresql://' ;;
+        flush:--db) words='local sqlite: file: service= postgresql://' ;;
         *)
             case $verb in
-                '') words='run lock status runs show init flush next --version -h --help' ;;
+                '') words='run lock status runs show next init flush --version -h --help' ;;
                 run) words='--task --schedule --tz --slot --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
                 runs) words='-n --limit --db --json -h --help' ;;
                 show) words='--output --db --json -h --help' ;;
+                next) words='--task --tz --at --count --back --db --json -h --help' ;;
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
                 flush) words='--db --json -h --help' ;;
-                next) words='--task --tz --at --count --back --db --json -h --help' ;;
             esac
             ;;
     esac

@@ -15,8 +15,10 @@ from once.errors import OnceError
 from once.signals import Arrivals
 from once.voice import write_line
 
-VERBS = ("run", "lock", "status", "runs", "show", "init", "flush")
+VERBS = ("run", "lock", "status", "runs", "show", "next", "init", "flush")
 WRAPPING = frozenset(("run", "lock"))
+NAMED_APART = {"next": "next_slots"}
+"""Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
 FULL_STDOUT, BROKEN = 74, 125
 
@@ -30,7 +32,8 @@ class Verbs(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"once.commands.{cmd_name}"), cmd_name)
+        module = importlib.import_module(f"once.commands.{cmd_name}")
+        command: click.Command = getattr(module, NAMED_APART.get(cmd_name, cmd_name))
         # What stands behind the command's name is the command's, also without the two dashes.
         command.allow_interspersed_args = cmd_name not in WRAPPING
         return command

@@ -29,13 +29,14 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a verb has found. `items` is the contract for programs; titles, rows and lines are for people.
+    """What a verb has found. `items` is the contract for programs; heading, titles, rows and lines are for people.
 
     `raw` is bytes to be written as they are, instead of all that.
     """
 
     verb: str
     items: Iterable[dict[str, Any]] = ()
+    heading: Sequence[str] = ()
     titles: Sequence[str] = ()
     rows: Iterable[Sequence[str]] = ()
     lines: Sequence[str] = ()
@@ -93,6 +94,8 @@ def _show_json(answer: Answer) -> None:
 
 
 def _show_plain(answer: Answer) -> None:
+    for text in answer.heading:
+        _write_text(text)
     rows = [[_one_line(cell) for cell in row] for row in answer.rows]
     if rows:
         lines = [list(answer.titles), *rows]
@@ -109,6 +112,8 @@ def _show_on_terminal(answer: Answer) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
+    for text in answer.heading:
+        console.print(Text(text), soft_wrap=True)
     rows = [[_one_line(cell) for cell in row] for row in answer.rows]
     if rows:
         table = Table(box=None, pad_edge=False, header_style="bold")
