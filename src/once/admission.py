@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import NamedTuple
 
 from once.clock import Clock, Fired
 from once.errors import ClockOff, OnceError, TaskNameTaken, Unreachable
@@ -30,8 +30,7 @@ KEEPS_CONNECTION = 2.0
 """Seconds. A longer pause between two looks is not worth a connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """We are the holder of this run. `lease` is trusted from when the first try of the claim was sent."""
 
     hold: Hold
@@ -40,8 +39,7 @@ class Admitted:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class TurnedAway:
+class TurnedAway(NamedTuple):
     """The command is not to run. `recorded`: this very start wrote the skip down."""
 
     skip: Skip
@@ -49,8 +47,7 @@ class TurnedAway:
     recorded: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(NamedTuple):
     """How long to wait: for a database that is away, and for another run that is in the way (None: for ever)."""
 
     db_wait: timedelta
@@ -155,7 +152,7 @@ class Admission:
         """The clock guard: host minus database, with the start's own time carried forward."""
         host_time = self._fired.carried_to(boottime)
         offset = host_time - facts.now
-        self._claim = replace(self._claim, clock_offset=offset)
+        self._claim = self._claim._replace(clock_offset=offset)
         if abs(offset) > self._patience.max_skew:
             raise ClockOff(
                 host_time=rfc3339(host_time.replace(microsecond=0)),

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -47,8 +46,7 @@ class SystemClock:
         time.sleep(seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Fired:
+class Fired(NamedTuple):
     """When this process was started: by the wall clock once, and carried forward by CLOCK_BOOTTIME from then on."""
 
     at: datetime

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Exited:
+class Exited(NamedTuple):
     """The command itself has ended, at this CLOCK_BOOTTIME. Processes it left behind may go on."""
 
     wait_status: int
     at_boottime: float
 
 
-@dataclass(frozen=True, slots=True)
-class Signalled:
+class Signalled(NamedTuple):
     """A signal came for `once`, to be forwarded or acted upon."""
 
     signum: int
 
 
-@dataclass(frozen=True, slots=True)
 class Woken:
     """Somebody called `wake`."""
 

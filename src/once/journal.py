@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from once.clock import Clock
 from once.run import Ending, Hold, Outcome
@@ -21,8 +20,7 @@ from once.store.base import Recorded, Store
 SUFFIX = ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One outcome that waits: which store, which run, how it ended. `store` is the address as messages show it."""
 
     identity: str
@@ -31,8 +29,7 @@ class Entry:
     ending: Ending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(NamedTuple):
     """What a delivery came to: outcomes recorded, left for another store, and set aside because no row knows them."""
 
     recorded: tuple[Entry, ...] = ()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from once.clock import Clock
 from once.command import Output
@@ -67,8 +67,7 @@ def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
     return (Outcome.SUCCEEDED if status == 0 else Outcome.STOPPED), reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorder:
+class Recorder(NamedTuple):
     """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process."""
 
     store: Store

@@ -6,9 +6,10 @@ All instants are aware UTC datetimes, all intervals timedeltas.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+import zlib
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from once.errors import TaskNameInvalid
 
@@ -35,8 +36,7 @@ class Outcome(StrEnum):
         return self not in (Outcome.SKIPPED, Outcome.EXCUSED)
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One instant of a schedule: the identity of a scheduled run.
 
     `local` is the wall clock time in the schedule's zone without offset (`2026-10-25T02:30`), `fold` its PEP 495
@@ -48,8 +48,7 @@ class Slot:
     fold: int
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A schedule as written: expression, zone and who fires it (`cron` or `kubernetes`)."""
 
     expression: str
@@ -57,8 +56,7 @@ class Line:
     engine: str = "cron"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """Who starts a command. `machine` is None where nothing proves that two starts share a machine (containers)."""
 
     host: str
@@ -68,8 +66,7 @@ class Holder:
     user: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """What names a holder's own run in every write: the number and the secret token."""
 
     task: str
@@ -77,27 +74,25 @@ class Hold:
     token: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(NamedTuple):
     """How a run ended, as its holder saw it. `signal` is the signal that killed the command, if one did.
 
     `retry_at` is set when the holder itself will retry: until then nobody else may take the slot.
     """
 
     outcome: Outcome
+    finished_at: datetime
     reason: str | None = None
     exit_status: int | None = None
     signal: int | None = None
     started_at: datetime | None = None
-    finished_at: datetime
     duration: timedelta | None = None
     retry_at: datetime | None = None
     tail: bytes = b""
     tail_dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """One attempt to run the command: one row of the table."""
 
     task: str
@@ -128,15 +123,14 @@ class Run:
     late_outcome: Outcome | None = None
     late_status: int | None = None
     late_at: datetime | None = None
-    tail: bytes = field(default=b"", repr=False)
+    tail: bytes = b""
     tail_dropped: int = 0
     clock_offset: timedelta | None = None
     by_hand: bool = False
     once_version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """A task and the little that is known of it beyond its runs."""
 
     name: str
@@ -191,7 +185,5 @@ def _composed(name: str, shown: str) -> str:
 
 
 def fingerprint(argv: tuple[str, ...]) -> str:
-    """Tells two commands apart, for drift; no secret is safe in it and none is kept by it."""
-    import hashlib
-
-    return hashlib.blake2b("\0".join(argv).encode(errors="surrogateescape"), digest_size=8).hexdigest()
+    """Tells a host's command from another's, to notice drift: a checksum, since nobody is to be kept out by it."""
+    return f"{zlib.crc32(chr(0).join(argv).encode(errors='surrogateescape')):08x}"

@@ -12,8 +12,8 @@ from __future__ import annotations
 import gc
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from once import wording
 from once.admission import Admission, Admitted, Patience, TurnedAway
@@ -33,8 +33,7 @@ from once.verdict import Facts
 from once.voice import Voice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(NamedTuple):
     """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits."""
 
     argv: tuple[str, ...]
@@ -42,7 +41,7 @@ class Start:
     fired: Fired
     environ: Mapping[str, str]
     patience: Patience
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     splay: timedelta = timedelta()
     tail: int = 16384
     skip_code: int = 0
@@ -50,8 +49,7 @@ class Start:
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(NamedTuple):
     """What a run needs of the world.
 
     `open_store` makes a new, unconnected store, whose answers are waited for so long; the keeper has one of its own.
@@ -159,6 +157,7 @@ class Runner:
         self._store.close()
         keeper = self._keeper(admitted, command, started_at)
         keeper.start()
+        gc.freeze()
         gc.enable()
         watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
         duration = timedelta(seconds=watched.exited.at_boottime - began)

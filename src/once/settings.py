@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from once import host
 from once.errors import SettingInvalid
@@ -17,8 +16,7 @@ SYSTEM_FILE = Path("/etc/once.toml")
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """What a host or user has set, before any flag.
 
     `db` is None when nothing names a database, `db_from` says where the address stood. `unreadable` are the files
@@ -36,7 +34,7 @@ class Settings:
     scope: str = ""
     off: bool = False
     record_args: bool = True
-    state_dir: Path = field(default_factory=Path)
+    state_dir: Path = Path()
     state_dir_given: bool = False
     unreadable: tuple[Path, ...] = ()
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from once.clock import Clock
 from once.command import Command, Exited, Signalled
@@ -42,8 +41,7 @@ class Keeping(Protocol):
     def ask(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """How long the command may run and how it is stopped."""
 
     timeout: timedelta | None = None
@@ -52,8 +50,7 @@ class Limits:
     past_lease: PastLease = PastLease.FREEZE
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(NamedTuple):
     """The command has ended; what `once` did to it meanwhile, and why."""
 
     exited: Exited

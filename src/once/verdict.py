@@ -7,9 +7,9 @@ other slots.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from once.run import Line, Outcome
 
@@ -40,8 +40,7 @@ class Reason(StrEnum):
     OVERLAP = "overlap"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(NamedTuple):
     """As much of another run as a decision, or the line that explains it, needs."""
 
     number: int
@@ -56,8 +55,7 @@ class Brief:
     exit_status: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(NamedTuple):
     """What a start asks for.
 
     `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
@@ -73,8 +71,7 @@ class Wish:
     min_interval: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """What the store knows at one moment, by the database's clock `now`.
 
     `latest` is the newest attempt of the wished slot, `blocker` the newest other run that is alive: its row says
@@ -101,15 +98,13 @@ class Facts:
     taken_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(NamedTuple):
     """Run the command, as this attempt of the slot."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """Do not run it. `recorded`: a row says so, if the slot has none yet; `run` is the run that is the reason."""
 
     reason: Reason
@@ -117,8 +112,7 @@ class Skip:
     run: Brief | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """Ask again later: this run is in the way, and the policy is to wait for its end."""
 
     run: Brief

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def items(once: Once, *arguments: str) -> list[dict[str, Any]]:
 def remember(address: str, tmp_path: Path, task: str, line: Line | None) -> None:
     """The task was seen with this line; None is what `once lock` leaves."""
     store = open_store(address, clock=SystemClock(), state_dir=tmp_path)
-    store.claim(replace(claim(task=task), line=line))
+    store.claim(claim(task=task)._replace(line=line))
     store.close()
 
 

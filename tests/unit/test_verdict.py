@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,7 +32,7 @@ KNOWN = Facts(now=SLOT, identity="i", known=True, in_force_since=SLOT - timedelt
 
 def attempt(outcome: Outcome, number: int = 1) -> Brief:
     """An attempt of the wished slot."""
-    return replace(ALIVE, number=7, outcome=outcome, slot=SLOT, attempt=number)
+    return ALIVE._replace(number=7, outcome=outcome, slot=SLOT, attempt=number)
 
 
 def reason(verdict: Verdict) -> Reason | None:
@@ -49,7 +48,7 @@ def test_a_free_slot_is_run() -> None:
 def test_without_a_slot_only_what_is_alive_is_in_the_way() -> None:
     """Mutual exclusion and nothing else."""
     assert decide(SLOTLESS, KNOWN) == Go(attempt=1)
-    assert decide(SLOTLESS, replace(KNOWN, settled_through=SLOT + MINUTE)) == Go(attempt=1)
+    assert decide(SLOTLESS, KNOWN._replace(settled_through=SLOT + MINUTE)) == Go(attempt=1)
 
 
 class TestTheSlot:
@@ -60,43 +59,43 @@ class TestTheSlot:
     )
     def test_what_is_settled_is_settled(self, through: datetime, verdict: Reason | None) -> None:
         """Up to and with the instant itself."""
-        assert reason(decide(SCHEDULED, replace(KNOWN, settled_through=through))) is verdict
+        assert reason(decide(SCHEDULED, KNOWN._replace(settled_through=through))) is verdict
 
     def test_a_success_counts_whatever_came_after_it(self) -> None:
         """An operator may have run it again, and failed."""
-        facts = replace(KNOWN, succeeded=True, latest=attempt(Outcome.FAILED, 2))
+        facts = KNOWN._replace(succeeded=True, latest=attempt(Outcome.FAILED, 2))
 
-        assert decide(replace(SCHEDULED, attempts=9), facts) == Skip(Reason.DONE, run=facts.latest)
+        assert decide(SCHEDULED._replace(attempts=9), facts) == Skip(Reason.DONE, run=facts.latest)
 
     @pytest.mark.parametrize(
         ("outcome", "why"), [(Outcome.SKIPPED, Reason.SKIPPED_BEFORE), (Outcome.EXCUSED, Reason.EXCUSED)]
     )
     def test_a_recorded_skip_or_excuse_settles_it(self, outcome: Outcome, why: Reason) -> None:
         """It was somebody's decision."""
-        assert reason(decide(replace(SCHEDULED, attempts=9), replace(KNOWN, latest=attempt(outcome)))) is why
+        assert reason(decide(SCHEDULED._replace(attempts=9), KNOWN._replace(latest=attempt(outcome)))) is why
 
     @pytest.mark.parametrize("outcome", [Outcome.RUNNING, Outcome.FAILED], ids=["at work", "about to retry"])
     def test_what_is_held_is_not_ours(self, outcome: Outcome) -> None:
         """While the holder lives, whether it works or waits to try again."""
-        facts = replace(KNOWN, latest=attempt(outcome), latest_alive=True)
+        facts = KNOWN._replace(latest=attempt(outcome), latest_alive=True)
 
-        assert decide(replace(SCHEDULED, attempts=9), facts) == Skip(Reason.HELD, run=facts.latest)
+        assert decide(SCHEDULED._replace(attempts=9), facts) == Skip(Reason.HELD, run=facts.latest)
 
     @pytest.mark.parametrize(
         "outcome", [Outcome.RUNNING, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STOPPED, Outcome.LOST]
     )
     def test_what_came_to_nothing_is_tried_again_while_attempts_are_left(self, outcome: Outcome) -> None:
         """Not once more."""
-        facts = replace(KNOWN, latest=attempt(outcome, 2))
+        facts = KNOWN._replace(latest=attempt(outcome, 2))
 
-        assert decide(replace(SCHEDULED, attempts=3), facts) == Go(attempt=3)
-        assert decide(replace(SCHEDULED, attempts=2), facts) == Skip(Reason.FAILED, run=facts.latest)
+        assert decide(SCHEDULED._replace(attempts=3), facts) == Go(attempt=3)
+        assert decide(SCHEDULED._replace(attempts=2), facts) == Skip(Reason.FAILED, run=facts.latest)
 
     def test_what_was_cancelled_is_final(self) -> None:
         """Attempts or not."""
-        facts = replace(KNOWN, latest=attempt(Outcome.CANCELLED))
+        facts = KNOWN._replace(latest=attempt(Outcome.CANCELLED))
 
-        assert reason(decide(replace(SCHEDULED, attempts=9), facts)) is Reason.CANCELLED
+        assert reason(decide(SCHEDULED._replace(attempts=9), facts)) is Reason.CANCELLED
 
 
 class TestFirstSight:
@@ -105,27 +104,27 @@ class TestFirstSight:
     @pytest.mark.parametrize(("late", "why"), [(5 * MINUTE, None), (5 * MINUTE + SECOND, Reason.FIRST_SIGHT)])
     def test_a_new_schedule_runs_only_on_time(self, late: timedelta, why: Reason | None) -> None:
         """On time is as long as the wish says."""
-        facts = replace(KNOWN, in_force_since=None)
+        facts = KNOWN._replace(in_force_since=None)
 
-        assert reason(decide(replace(SCHEDULED, fired_at=SLOT + late), facts)) is why
+        assert reason(decide(SCHEDULED._replace(fired_at=SLOT + late), facts)) is why
 
     @pytest.mark.parametrize(("since", "why"), [(SLOT, None), (SLOT + SECOND, Reason.NOT_IN_FORCE)])
     def test_a_slot_from_before_it_was_in_force_does_not_run_late(self, since: datetime, why: Reason | None) -> None:
         """Noted once, and not again."""
-        wish = replace(SCHEDULED, fired_at=SLOT + 10 * MINUTE)
+        wish = SCHEDULED._replace(fired_at=SLOT + 10 * MINUTE)
 
-        assert reason(decide(wish, replace(KNOWN, in_force_since=since))) is why
+        assert reason(decide(wish, KNOWN._replace(in_force_since=since))) is why
 
     def test_a_slot_that_was_given_by_hand_always_counts(self) -> None:
         """It is an operator's word."""
-        wish = replace(SCHEDULED, on_time=None, fired_at=SLOT + timedelta(days=3))
+        wish = SCHEDULED._replace(on_time=None, fired_at=SLOT + timedelta(days=3))
 
-        assert decide(wish, replace(KNOWN, in_force_since=None)) == Go(attempt=1)
+        assert decide(wish, KNOWN._replace(in_force_since=None)) == Go(attempt=1)
 
     def test_a_slot_that_was_tried_is_in_force(self) -> None:
         """Its next attempt does not have to be on time."""
-        facts = replace(KNOWN, in_force_since=None, latest=attempt(Outcome.FAILED))
-        wish = replace(SCHEDULED, attempts=2, fired_at=SLOT + timedelta(days=1))
+        facts = KNOWN._replace(in_force_since=None, latest=attempt(Outcome.FAILED))
+        wish = SCHEDULED._replace(attempts=2, fired_at=SLOT + timedelta(days=1))
 
         assert decide(wish, facts) == Go(attempt=2)
 
@@ -136,8 +135,8 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("facts", "why"),
         [
-            (replace(KNOWN, retired=True, paused=True), Reason.RETIRED),
-            (replace(KNOWN, paused=True, blocker=ALIVE), Reason.PAUSED),
+            (KNOWN._replace(retired=True, paused=True), Reason.RETIRED),
+            (KNOWN._replace(paused=True, blocker=ALIVE), Reason.PAUSED),
         ],
     )
     def test_a_retired_or_paused_task_does_not_run(self, facts: Facts, why: Reason) -> None:
@@ -148,28 +147,28 @@ class TestPolicy:
     @pytest.mark.parametrize(("late", "why"), [(MINUTE, None), (MINUTE + SECOND, Reason.LATE)])
     def test_a_start_has_its_time(self, late: timedelta, why: Reason | None) -> None:
         """By the host's clock, as the slot is."""
-        wish = replace(SCHEDULED, start_within=MINUTE, fired_at=SLOT + late)
+        wish = SCHEDULED._replace(start_within=MINUTE, fired_at=SLOT + late)
 
         assert reason(decide(wish, KNOWN)) is why
 
     @pytest.mark.parametrize(("ago", "why"), [(59 * SECOND, Reason.TOO_SOON), (MINUTE, None)])
     def test_starts_keep_their_distance(self, ago: timedelta, why: Reason | None) -> None:
         """By the store's clock, and whatever the slot."""
-        facts = replace(KNOWN, last_claimed_at=SLOT - ago)
+        facts = KNOWN._replace(last_claimed_at=SLOT - ago)
 
-        assert reason(decide(replace(SLOTLESS, min_interval=MINUTE), facts)) is why
-        assert reason(decide(replace(SCHEDULED, min_interval=MINUTE), facts)) is why
+        assert reason(decide(SLOTLESS._replace(min_interval=MINUTE), facts)) is why
+        assert reason(decide(SCHEDULED._replace(min_interval=MINUTE), facts)) is why
 
     def test_what_is_alive_is_in_the_way(self) -> None:
         """The skip names it."""
-        facts = replace(KNOWN, blocker=ALIVE)
+        facts = KNOWN._replace(blocker=ALIVE)
 
         assert decide(SCHEDULED, facts) == Skip(Reason.OVERLAP, recorded=True, run=ALIVE)
         assert decide(SLOTLESS, facts) == Skip(Reason.OVERLAP, recorded=False, run=ALIVE)
 
     def test_who_waits_waits_for_it(self) -> None:
         """And asks again."""
-        assert decide(replace(SCHEDULED, overlap=Overlap.WAIT), replace(KNOWN, blocker=ALIVE)) == Wait(ALIVE)
+        assert decide(SCHEDULED._replace(overlap=Overlap.WAIT), KNOWN._replace(blocker=ALIVE)) == Wait(ALIVE)
 
 
 @pytest.mark.parametrize(
@@ -190,8 +189,7 @@ def test_a_loser_writes_nothing(verdict: Verdict, writes: bool) -> None:
 briefs = st.none() | st.builds(attempt, st.sampled_from(Outcome), st.integers(1, 4))
 instants = st.none() | st.timedeltas(-timedelta(days=2), timedelta(days=2)).map(lambda distance: SLOT + distance)
 facts_of_any_kind = st.builds(
-    replace,
-    st.just(KNOWN),
+    KNOWN._replace,
     settled_through=instants,
     paused=st.booleans(),
     retired=st.booleans(),
@@ -203,8 +201,7 @@ facts_of_any_kind = st.builds(
     in_force_since=instants,
 )
 wishes_of_any_kind = st.builds(
-    replace,
-    st.just(SCHEDULED),
+    SCHEDULED._replace,
     fired_at=instants.filter(bool),
     attempts=st.integers(1, 5),
     overlap=st.sampled_from(Overlap),

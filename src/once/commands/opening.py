@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from once import embedded, settings
 from once.clock import SystemClock
@@ -19,8 +19,7 @@ WITHHELD = "withheld:"
 """What a command finds in ONCE_DB instead of an address that carries a password; it names no database on purpose."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Where the record is. `by_default`: nobody set it, and this host may keep its own."""
 
     address: str

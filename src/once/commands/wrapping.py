@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -74,8 +73,7 @@ talk = stacked(
 argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """The common options as they were typed; None where a setting or a default is to decide."""
 
     task: str
@@ -97,17 +95,16 @@ class Options:
     quiet: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """What is particular to the verb: which slot, if any, and how long to wait for what."""
 
     verb: str
     fired: Fired
     wish: Wish
+    db_wait: timedelta
     slot: Slot | None = None
     line: Line | None = None
     wait: timedelta | None = timedelta()
-    db_wait: timedelta
     by_hand: bool = False
     object_to: Callable[[Facts], None] = lambda _facts: None
 
@@ -120,7 +117,7 @@ def options(given: dict[str, Any], settings_found: Settings) -> Options:
         raise DurationInvalid(
             text=f"--lease {in_words(lease)}", why=f" to trust: a lease is {in_words(SHORTEST)} at least"
         )
-    return replace(typed, task=task_name(typed.task, scope=settings_found.scope), lease=lease)
+    return typed._replace(task=task_name(typed.task, scope=settings_found.scope), lease=lease)
 
 
 def require_command(typed: Options, verb: str) -> None:

@@ -8,8 +8,8 @@ takes a password with an unescaped `@` or `/` apart in silence, and parts of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from once.errors import AddressInvalid
 
@@ -29,14 +29,16 @@ class Kind(StrEnum):
     KEYWORDS = "keywords"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """An address that was read. `rest`, a path or what libpq is given, may hold a password; `shown` never does."""
 
     kind: Kind
-    rest: str = field(repr=False)
+    rest: str
     shown: str
     has_password: bool = False
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
 
 
 def read(address: str) -> Address:

@@ -11,17 +11,15 @@ Times that decide are the store's: the server's clock in PostgreSQL, CLOCK_BOOTT
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
 from once.verdict import Facts, Verdict, Wish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """One start's request to be the holder. The token is made before the first try and kept for every further one."""
 
     task: str
@@ -37,8 +35,7 @@ class Claim:
     by_hand: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(NamedTuple):
     """What came of a claim. `hold` is there exactly when the verdict is Go: this start is the holder."""
 
     verdict: Verdict
@@ -46,8 +43,7 @@ class Claimed:
     hold: Hold | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(NamedTuple):
     """The answer to a beat. When the run is no longer ours, `outcome` and `reason` are what its row says now."""
 
     ours: bool
@@ -65,8 +61,7 @@ class Recorded(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """A numbered, forward-only step of the schema, run in one transaction with its record."""
 
     number: int
