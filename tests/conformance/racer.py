@@ -1,4 +1,4 @@
-"""One of several processes that want the same slots, each in an order of its own.
+"""One of several processes that want the same slots of a few tasks, each in an order of its own.
 
     python -m tests.conformance.racer ADDRESS SEED SLOTS
 
@@ -17,6 +17,8 @@ from once.store.base import Claim, Claimed, Store
 from once.store.connect import open_store
 from once.verdict import Go, Overlap, Wait
 from tests.conformance.claims import claim, ending, holder, slot
+
+TASKS = 8
 
 
 def settled(store: Store, wanted: Claim) -> Claimed:
@@ -39,7 +41,8 @@ def main() -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     for number in numbers:
-        wanted = claim(slot(number), token=f"{seed}-{number}", by=holder(f"host{seed}"), overlap=Overlap.WAIT)
+        task, by = f"task{number % TASKS}", holder(f"host{seed}")
+        wanted = claim(slot(number), task=task, token=f"{seed}-{number}", by=by, overlap=Overlap.WAIT)
         claimed = settled(store, wanted)
         if isinstance(claimed.verdict, Go) and claimed.hold is not None:
             print(number, flush=True)

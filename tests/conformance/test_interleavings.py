@@ -34,9 +34,8 @@ class Working:
 class Life:
     """Several hosts, each with a connection of its own, and one task."""
 
-    def __init__(self, bench: Bench, seed: int) -> None:
-        self.bench, self.random = bench, random.Random(seed)
-        self.hosts: list[Store] = [bench.open() for _ in range(HOSTS)]
+    def __init__(self, bench: Bench, hosts: list[Store], seed: int) -> None:
+        self.bench, self.hosts, self.random = bench, hosts, random.Random(seed)
         self.working: list[Working] = []
         self.succeeded: set[int] = set()
         self.told: list[str] = []
@@ -115,14 +114,18 @@ class Life:
 )
 def test_what_must_hold_holds_after_every_step(bench: Bench, seeds: range) -> None:
     """A failure names its seed and what came before it."""
+    hosts = [bench.open() for _ in range(HOSTS)]
     for seed in seeds:
-        life = Life(bench, seed)
+        life = Life(bench, hosts, seed)
         for step in range(STEPS):
             try:
                 life.step()
                 life.check()
             except (AssertionError, Unreachable) as broken:
                 pytest.fail(f"seed {seed}, step {step}: {broken}\n" + "\n".join(life.told))
+        bench.let_pass(LEASE)
+
+        assert hosts[0].claim(claim(slot(SLOTS))).verdict == Go(attempt=1), f"seed {seed}: nobody can start"
         _forget(bench)
 
 
