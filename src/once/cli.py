@@ -81,7 +81,8 @@ def _finished(result: Any) -> int:
 
         status = show(result)
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         return _quietly_piped()
     return status

@@ -75,7 +75,10 @@ class Command(Protocol):
         ...
 
     def drain(self, within: float) -> int:
-        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up."""
+        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up.
+
+        A signal that asks to stop ends it early.
+        """
         ...
 
     def close(self) -> None:

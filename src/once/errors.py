@@ -219,7 +219,7 @@ class LeaseLost(OnceError):
 
 
 class CommandNotFound(OnceError):
-    """{command}: no such command; recorded as a failed run"""
+    """{command}: no such command (PATH is {path}); recorded as a failed run"""
 
     wrapping = 127
     prevents = False

@@ -51,7 +51,7 @@ def show(answer: Answer) -> int:
         _write(answer.raw)
     elif answer.as_json:
         _show_json(answer)
-    elif sys.stdout.isatty():
+    elif sys.stdout is not None and sys.stdout.isatty():
         _show_on_terminal(answer)
     else:
         _show_plain(answer)
@@ -132,10 +132,11 @@ def _one_line(cell: str) -> str:
 
 
 def _write_text(line: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
+    encoding = (sys.stdout and sys.stdout.encoding) or "utf-8"
     _write(f"{line}\n".encode(encoding, errors="backslashreplace"))
 
 
 def _write(data: bytes) -> None:
-    out: BinaryIO = sys.stdout.buffer
-    out.write(data)
+    if sys.stdout is not None:  # closed at the start: whoever did that wants the exit status alone
+        out: BinaryIO = sys.stdout.buffer
+        out.write(data)

@@ -56,7 +56,12 @@ class Host:
 
     def start(self, *args: str | bytes, environ: dict[str, str] | None = None, **how: Any) -> subprocess.Popen[bytes]:
         """Start `once` with these arguments; pipes for both outputs, unless `how` says otherwise."""
-        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
+        how = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "start_new_session": True,
+        } | how
         process = subprocess.Popen([ONCE, *args], env=self.environ | (environ or {}), cwd=self.root, **how)
         self.processes.append(process)
         return process

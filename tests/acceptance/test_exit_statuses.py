@@ -145,7 +145,8 @@ def test_no_such_command_is_127_and_recorded(lone_host: Host, this_minute: Minut
     run = lone_host.run("report")
 
     assert ran.status == 127
-    assert ran.err == "once run: no-such-command: no such command; recorded as a failed run\n"
+    path = lone_host.environ["PATH"]
+    assert ran.err == f"once run: no-such-command: no such command (PATH is {path}); recorded as a failed run\n"
     assert (run["outcome"], run["exit_status"]) == ("failed", 127)
 
 

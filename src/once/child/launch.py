@@ -95,5 +95,5 @@ class Launch:
     def _failure(self, told: bytes) -> CommandNotFound | CommandNotExecutable:
         number, _, why = told.decode().partition(":")
         if int(number) in (errno.ENOENT, errno.ENOTDIR) and not why:
-            return CommandNotFound(command=self.argv[0])
+            return CommandNotFound(command=self.argv[0], path=self.env.get("PATH", os.defpath))
         return CommandNotExecutable(command=self.argv[0], why=why or os.strerror(int(number)))

@@ -97,11 +97,14 @@ class Child:
         return self._tail
 
     def drain(self, within: float) -> int:
-        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up."""
+        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up.
+
+        A signal that asks to stop ends it early: there is no command any more to forward it to.
+        """
         deadline = time.clock_gettime(BOOTTIME) + within
         while any(stream.unsent for stream in self._streams):
             left = deadline - time.clock_gettime(BOOTTIME)
-            if left <= 0:
+            if left <= 0 or self._arrivals.take() in STOPPING:
                 break
             self._turn(min(left, LONGEST_POLL))
         return sum(stream.unsent for stream in self._streams)

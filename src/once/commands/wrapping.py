@@ -12,6 +12,7 @@ import click
 
 from once import embedded, host, settings
 from once.admission import Patience
+from once.child import plug, spawn
 from once.clock import Fired, SystemClock
 from once.commands.opening import WITHHELD, Place, place
 from once.commands.options import DURATION, SIGNAL, database, stacked
@@ -128,6 +129,7 @@ def require_command(typed: Options, verb: str) -> None:
 
 def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> int:
     """Run it, or say why not; the exit status."""
+    plug()
     voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, sys.stderr.isatty())
     if found.off:
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
@@ -193,8 +195,6 @@ def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]
 
 
 def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
-    from once.child import spawn
-
     clock = SystemClock()
     return Ports(
         open_store=where.open,

@@ -1,0 +1,257 @@
+"""From a start to a held run, on a real store whose answers get lost, come late, or do not come."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from once.admission import Admission, Admitted, Patience, TurnedAway
+from once.clock import Fired, SystemClock
+from once.errors import ClockOff, Unreachable
+from once.journal import Journal
+from once.run import Holder, Outcome
+from once.signals import Arrivals, Interrupted
+from once.store.base import Claim, Store
+from once.store.connect import open_store
+from once.verdict import Facts, Overlap, Reason, Wish
+from once.voice import Voice
+from tests.unit.fakes import FakeClock
+
+
+class Unsteady:
+    """A real store, between which and us an answer is lost at each verb that `losing` names, in its order."""
+
+    def __init__(self, store: Store, *losing: str) -> None:
+        self._store = store
+        self.losing = list(losing)
+        self.asked: list[str] = []
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._store, verb)
+        if not callable(found):
+            return found
+
+        def ask(*args: Any, **more: Any) -> Any:
+            self.asked.append(verb)
+            answer = found(*args, **more)
+            if self.losing and self.losing[0] == verb:
+                self.losing.pop(0)
+                raise Unreachable(store="the store", why="the answer was lost")
+            return answer
+
+        return ask
+
+
+class Pausing(FakeClock):
+    """The host's real wall clock, and pauses that only count; whoever waits can be interrupted by `meanwhile`."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
+        self.now = SystemClock().now  # type: ignore[method-assign]
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self.meanwhile()
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Store:
+    store = open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=tmp_path)
+    yield store
+    store.close()
+
+
+def claim(task: str = "t", *, overlap: Overlap = Overlap.SKIP) -> Claim:
+    fired_at = SystemClock().now()
+    return Claim(
+        task=task,
+        token=os.urandom(8).hex(),
+        wish=Wish(slot=None, fired_at=fired_at, overlap=overlap),
+        slot=None,
+        line=None,
+        lease=timedelta(minutes=5),
+        holder=Holder("host", None, "boot", 1, "ops"),
+        command=("true",),
+        command_hash="x",
+    )
+
+
+def admission(
+    store: Any,
+    tmp_path: Path,
+    *,
+    clock: FakeClock | None = None,
+    arrivals: Arrivals | None = None,
+    wanted: Claim | None = None,
+    fired: Fired | None = None,
+    wait: timedelta | None = timedelta(),
+    max_skew: timedelta = timedelta(days=1),
+    object_to: Callable[[Facts], None] = lambda _facts: None,
+) -> Admission:
+    clock = clock or Pausing()
+    return Admission(
+        wanted or claim(),
+        store=store,
+        clock=clock,
+        fired=fired or Fired(clock.now(), clock.boottime()),
+        arrivals=arrivals or Arrivals(),
+        journal=Journal(tmp_path / "journal"),
+        patience=Patience(db_wait=timedelta(minutes=1), wait=wait, max_skew=max_skew),
+        voice=Voice("once lock", "t", quiet=True),
+        object_to=object_to,
+    )
+
+
+def test_a_claim_whose_answer_was_lost_is_found_by_its_token(real: Store, tmp_path: Path) -> None:
+    """The run is ours, it is the only one, and trust counts from the first try."""
+    clock = Pausing()
+    store = Unsteady(real, "claim")
+    answer = admission(store, tmp_path, clock=clock).seek()
+
+    assert isinstance(answer, Admitted)
+    assert answer.lease.sent == 0.0
+    assert clock.boottime() > 0.0
+    assert [run.number for run in real.runs("t")] == [1]
+    assert store.asked.count("look") == 1
+
+
+def test_a_look_that_failed_is_tried_again(real: Store, tmp_path: Path) -> None:
+    """An error is never taken for an answer."""
+    answer = admission(Unsteady(real, "look", "look"), tmp_path).seek()
+
+    assert isinstance(answer, Admitted)
+
+
+def test_a_database_that_stays_away_is_given_up_after_db_wait(real: Store, tmp_path: Path) -> None:
+    """Not sooner, and nothing has been claimed."""
+    clock = Pausing()
+    with pytest.raises(Unreachable):
+        admission(Unsteady(real, *["look"] * 1000), tmp_path, clock=clock).seek()
+
+    assert 50 < clock.boottime() <= 75
+    assert real.task("t") is None
+
+
+def test_a_signal_while_a_claims_answer_is_unknown_waits_for_the_answer(real: Store, tmp_path: Path) -> None:
+    """Else a run would be left that nobody holds: it is claimed, noted, and the runner will record it as stopped."""
+    arrivals = Arrivals()
+    clock = Pausing(lambda: arrivals._arrived(signal.SIGTERM, None))
+    answer = admission(Unsteady(real, "claim"), tmp_path, clock=clock, arrivals=arrivals).seek()
+
+    assert isinstance(answer, Admitted)
+    assert arrivals.take() == signal.SIGTERM
+
+
+def test_a_signal_ends_the_wait_for_an_answer_that_never_comes(real: Store, tmp_path: Path) -> None:
+    """Within seconds, not within --db-wait."""
+    arrivals = Arrivals()
+    clock = Pausing(lambda: arrivals._arrived(signal.SIGTERM, None))
+    with pytest.raises(Interrupted):
+        admission(Unsteady(real, *["claim"] * 1000), tmp_path, clock=clock, arrivals=arrivals).seek()
+
+    assert clock.boottime() < 10
+
+
+def test_a_signal_that_came_during_a_lost_claim_ends_once(real: Store, tmp_path: Path) -> None:
+    """Nothing was claimed, so nothing is to be recorded."""
+    admission(real, tmp_path).seek()
+    arrivals = Arrivals()
+    wanted = claim()
+
+    class Signalling(Unsteady):
+        def __getattr__(self, verb: str) -> Any:
+            if verb == "look":
+                return lambda _claim: real.look(claim("other"))
+            if verb == "claim":
+                arrivals._arrived(signal.SIGTERM, None)
+            return super().__getattr__(verb)
+
+    with pytest.raises(Interrupted) as interrupted:
+        admission(Signalling(real), tmp_path, arrivals=arrivals, wanted=wanted).seek()
+
+    assert interrupted.value.signum == signal.SIGTERM
+    assert len(list(real.runs("t"))) == 1
+
+
+def test_after_admission_signals_are_only_noted(real: Store, tmp_path: Path) -> None:
+    """A run is at stake from the very moment of the claim."""
+    arrivals = Arrivals()
+    admission(real, tmp_path, arrivals=arrivals).seek()
+    arrivals._arrived(signal.SIGTERM, None)
+
+    assert arrivals.take() == signal.SIGTERM
+
+
+def test_a_host_whose_clock_is_off_claims_nothing(real: Store, tmp_path: Path) -> None:
+    """The guard counts what has passed since the start by CLOCK_BOOTTIME, not by a clock that may be set meanwhile."""
+    clock = Pausing()
+    off = Fired(clock.now() + timedelta(seconds=61), clock.boottime())
+    with pytest.raises(ClockOff):
+        admission(real, tmp_path, clock=clock, fired=off, max_skew=timedelta(minutes=1)).seek()
+
+    assert real.task("t") is None
+
+
+def test_time_spent_waiting_is_no_clock_offset(real: Store, tmp_path: Path) -> None:
+    """An hour of --splay or of an outage is carried forward."""
+    clock = Pausing()
+    clock.seconds = 3600.0
+    long_ago = Fired(clock.now() - timedelta(hours=1), boottime=0.0)
+    answer = admission(real, tmp_path, clock=clock, fired=long_ago, max_skew=timedelta(minutes=1)).seek()
+
+    assert isinstance(answer, Admitted)
+
+
+def test_an_objection_to_what_was_found_prevents_the_claim(real: Store, tmp_path: Path) -> None:
+    """It comes between the look and the claim."""
+
+    class Objection(Exception):
+        pass
+
+    def object_to(_facts: Facts) -> None:
+        raise Objection
+
+    with pytest.raises(Objection):
+        admission(real, tmp_path, object_to=object_to).seek()
+
+    assert real.task("t") is None
+
+
+def test_a_wait_without_end_goes_on_until_the_way_is_free(real: Store, tmp_path: Path) -> None:
+    """The pauses grow, to five seconds and a half more at most."""
+    first = admission(real, tmp_path).seek()
+    assert isinstance(first, Admitted)
+    looks = 0
+
+    def end_the_first() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 30:
+            from once.run import Ending
+
+            real.finish(first.hold, Ending(outcome=Outcome.SUCCEEDED, finished_at=SystemClock().now()))
+
+    clock = Pausing(end_the_first)
+    answer = admission(real, tmp_path, clock=clock, wanted=claim(overlap=Overlap.WAIT), wait=None).seek()
+
+    assert isinstance(answer, Admitted)
+    assert answer.hold.number == 2
+    assert max(clock.slept) <= 7.5
+
+
+def test_a_bounded_wait_ends_in_a_skip(real: Store, tmp_path: Path) -> None:
+    """Nothing is recorded for it."""
+    admission(real, tmp_path).seek()
+    waiter = admission(real, tmp_path, wanted=claim(overlap=Overlap.WAIT), wait=timedelta(seconds=20))
+    answer = waiter.seek()
+
+    assert isinstance(answer, TurnedAway)
+    assert answer.skip.reason is Reason.OVERLAP
+    assert len(list(real.runs("t"))) == 1
