@@ -20,12 +20,7 @@ class OwnServer:
     """Listens on every address of this host; whoever comes from a private network is let in."""
 
     def __init__(self) -> None:
-        self._room = Path(os.environ[databases.ROOM])
-        self.directory = Path(tempfile.mkdtemp(prefix="own-", dir=self._room))
-        if databases._other_user():
-            os.chown(self.directory, databases._quietly()["user"], -1)
-        self._data = self.directory / "data"
-        self.port = databases.free_port()
+        self._settle()
         self._run("initdb", "-D", self._data, "--auth=trust", "--encoding=utf8", "-U", "postgres", "--no-sync")
         with open(self._data / "pg_hba.conf", "a") as rules:
             rules.write("host all all 10.0.0.0/8 trust\n")
@@ -33,6 +28,31 @@ class OwnServer:
         store = open_store(self.address(), clock=SystemClock(), state_dir=Path("/nowhere"))
         store.migrate()
         store.close()
+
+    @classmethod
+    def following(cls, primary: OwnServer) -> OwnServer:
+        """A standby of that server, fed by streaming."""
+        standby = cls.__new__(cls)
+        standby._settle()
+        source = f"host=127.0.0.1 port={primary.port} user=postgres"
+        standby._run(
+            "pg_basebackup", "-D", standby._data, "-d", source, "-R", "-X", "stream", "--no-sync", "-c", "fast"
+        )
+        standby.start()
+        return standby
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._run("pg_ctl", "-D", self._data, "-w", "promote")
+
+    def _settle(self) -> None:
+        """Choose a directory and a port."""
+        self._room = Path(os.environ[databases.ROOM])
+        self.directory = Path(tempfile.mkdtemp(prefix="own-", dir=self._room))
+        if databases._other_user():
+            os.chown(self.directory, databases._quietly()["user"], -1)
+        self._data = self.directory / "data"
+        self.port = databases.free_port()
 
     def address(self, host: str = "127.0.0.1") -> str:
         return Server(host, self.port, "postgres").address("postgres")

@@ -27,7 +27,8 @@ def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: s
     pending = store.pending()
     grants = store.grants(grant) if grant else []
     if show_sql:
-        return Answer(verb="init", lines=[_script(migration) for migration in pending] + grants)
+        script = [migration.script for migration in pending] + [f"{grant};" for grant in grants]
+        return Answer(verb="init", lines=script)
     if dry_run:
         return Answer(verb="init", lines=_plan(store.name, pending, grants))
     done = store.migrate(despite_old_hosts=force)
@@ -36,10 +37,6 @@ def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: s
     lines = [f"{store.name}: applied {migration.number:04} {migration.name}" for migration in done]
     lines = lines or [f"{store.name}: the schema is up to date"]
     return Answer(verb="init", lines=lines + ([f"{store.name}: {grant} may run once"] if grant else []))
-
-
-def _script(migration: Migration) -> str:
-    return f"-- {migration.number:04} {migration.name}\n{migration.sql.strip()}\n"
 
 
 def _plan(name: str, pending: list[Migration], grants: list[str]) -> list[str]:

@@ -135,6 +135,10 @@ def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> 
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
         return typed.skip_code
     where = place(typed.db, known=found)
+    if typed.db and carries_password(typed.db):
+        voice.mention(
+            "the password in --db shows in the list of processes; set db in /etc/once.toml, or --db file:PATH"
+        )
     runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
     return runner.rehearse() if typed.dry_run else runner.run()
 

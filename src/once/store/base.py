@@ -62,11 +62,15 @@ class Recorded(StrEnum):
 
 
 class Migration(NamedTuple):
-    """A numbered, forward-only step of the schema, run in one transaction with its record."""
+    """A numbered, forward-only step of the schema, run in one transaction with its record.
+
+    `script` is all of it, for whoever runs it by other means: transaction, step and record.
+    """
 
     number: int
     name: str
     sql: str
+    script: str
 
 
 class Store(Protocol):

@@ -14,7 +14,7 @@ from once import __version__
 from once.clock import Clock
 from once.errors import HostsStillOld, NotInitialised, SchemaTooNew, SchemaTooOld, StoreUnusable, Unreachable
 from once.store.base import Migration
-from once.store.queries import SQL
+from once.store.queries import SQL, statements
 from once.store.session import Database
 
 SCHEMA = 1
@@ -39,7 +39,7 @@ def check(*, protocol: int, store: str, schema: int = SCHEMA) -> None:
 def steps(dialect: str) -> list[Migration]:
     """Every step of a dialect, in order."""
     directory = os.path.join(SQL, dialect, "migrations")
-    return [_step(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".sql")]
+    return [_step(dialect, directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".sql")]
 
 
 def pending(database: Database) -> list[Migration]:
@@ -102,7 +102,19 @@ def _found(database: Database) -> tuple[int, int]:
     return (row["schema"], row["protocol"]) if row is not None else (0, 0)
 
 
-def _step(directory: str, name: str) -> Migration:
+def _step(dialect: str, directory: str, name: str) -> Migration:
     number, _, rest = name.removesuffix(".sql").partition("_")
     with open(os.path.join(directory, name), encoding="utf-8") as file:
-        return Migration(int(number), rest, file.read())
+        sql = file.read()
+    return Migration(int(number), rest, sql, _script(dialect, int(number), rest, sql))
+
+
+def _script(dialect: str, number: int, name: str, sql: str) -> str:
+    """The step for a shell of the database. SQLite's has no once_now(), and no need: that file makes itself."""
+    head = f"-- {number:04} {name}\n"
+    if dialect != "postgres":
+        return head + sql
+    named = statements(dialect)
+    values = {"number": number, "name": f"'{name}'", "once_version": f"'{__version__}'"}
+    record = "\n".join(f"{named[note] % values};" for note in ("note_migration", "note_schema"))
+    return f"{head}BEGIN;\n\n{sql.strip()}\n\n{record}\n\nCOMMIT;\n"
