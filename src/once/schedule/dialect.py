@@ -99,7 +99,8 @@ def _read_fields(expression: str, engine: str) -> Pattern:
             of_week=fields.days_of_week(day_of_week),
             both_must_match=starred(day_of_month) or starred(day_of_week),
         ),
-        follows_real_time=of_kubernetes or fields.begins_with_star(minute) or fields.begins_with_star(hour),
+        follows_real_time=fields.begins_with_star(minute) or fields.begins_with_star(hour),
+        runs_late=not of_kubernetes,
     )
     if not pattern.ever_comes():
         raise Unreadable("it never matches: there is no such date", "a day that these months have")

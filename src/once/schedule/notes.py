@@ -46,7 +46,8 @@ def _note(pattern: Pattern, change: Change) -> str | None:
     date = touched[0].date()
     if change.skips:
         day = "" if last.date() == date else f" on {last.date()}"
-        outcome = "nothing runs then" if pattern.follows_real_time else f"runs at {last:%H:%M}{day}"
+        is_moved = pattern.runs_late and not pattern.follows_real_time
+        outcome = f"runs at {last:%H:%M}{day}" if is_moved else "nothing runs then"
         return f"{times} {'do' if many else 'does'} not exist on {date}; {outcome}"
     outcome = "runs both times" if pattern.follows_real_time else "runs the first time only"
     return f"{times} {'come' if many else 'comes'} twice on {date}; {outcome}"

@@ -40,7 +40,8 @@ class Pattern(NamedTuple):
     """The local times that an expression names.
 
     `follows_real_time` means that they come as often as the clock shows them: nothing in the gap of spring, twice in
-    the repeated hour of autumn. Else each comes once: see `once.schedule.slots`.
+    the repeated hour of autumn. Else each comes once in the repeated hour, and in the gap late or, without
+    `runs_late`, not at all: see `once.schedule.slots`.
     """
 
     times: tuple[timedelta, ...]
@@ -49,6 +50,7 @@ class Pattern(NamedTuple):
     months: frozenset[int]
     days: Days
     follows_real_time: bool
+    runs_late: bool
 
     def midnights(self, first: datetime, last: datetime, *, backwards: bool = False) -> Iterator[datetime]:
         """The midnights that begin the matching days, from the day of `first` to the day of `last`, both included."""

@@ -28,8 +28,9 @@ class Schedule:
     """Which slots there are. All instants are aware and in UTC.
 
     `expression` is as written but for blanks; `engine` is who fires it: `cron`, or `kubernetes` for the CronJob
-    controller, which follows real time whatever the expression (nothing in the spring gap, both passes of the repeated
-    hour), since robfig/cron v3 (SpecSchedule.Next in spec.go) steps in real time until the wall clock matches.
+    controller. That one steps in real time until the wall clock matches (SpecSchedule.Next in spec.go of robfig/cron
+    v3), so it makes no Job in the spring gap and two for a fixed time in the repeated hour. The two are one slot, as
+    under cron: see `of_job`.
     """
 
     expression: str
@@ -92,6 +93,14 @@ class Schedule:
         """The slot at exactly this instant, if there is one."""
         found = next(self.between(at, _utc(at) + INSTANT), None)
         return None if found is None else self.slot_of(found)
+
+    def of_job(self, at: datetime) -> Slot | None:
+        """The slot of the Job that the controller made for this instant, if the schedule has one.
+
+        The second Job for a fixed time in the repeated hour meets the slot of the first.
+        """
+        local = self.local(at)
+        return self.slot_at(at) or (self.slot_at(local.replace(fold=0)) if local.fold else None)
 
     def require(self, at: datetime) -> Slot:
         """The slot at exactly this instant, given by an operator or by the name of a Job. Raises SlotInvalid."""

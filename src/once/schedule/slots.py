@@ -113,7 +113,7 @@ class WallClock(NamedTuple):
     def _runs_late_after(self, stretch: Stretch) -> bool:
         """Whether a time of the gap runs at its end, and no time of its own stands there."""
         gap = stretch.gap
-        if not gap or self.pattern.follows_real_time:
+        if not gap or self.pattern.follows_real_time or not self.pattern.runs_late:
             return False
         end = gap.clock_went_on_at
         return self.pattern.names_any(gap.clock_stopped_at, end) and not self.pattern.names_any(end, end + INSTANT)

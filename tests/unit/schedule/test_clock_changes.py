@@ -67,14 +67,15 @@ def test_berlin_is_as_debians_cron_plays_it(expression, autumn, spring):
 @pytest.mark.parametrize(
     ("expression", "autumn", "spring"),
     [
-        ("30 2 * * *", ["00:30", "01:30"], []),
+        ("30 2 * * *", ["00:30"], []),
         ("0 3 * * *", ["02:00"], ["01:00"]),
-        ("5 1-3 * * *", ["23:05", "00:05", "01:05", "02:05"], ["00:05", "01:05"]),
+        ("5 1-3 * * *", ["23:05", "00:05", "02:05"], ["00:05", "01:05"]),
         ("0 */2 * * *", ["00:00", "01:00", "03:00"], ["02:00", "04:00"]),
+        ("*/20 2 * * *", ["00:00", "00:20", "00:40", "01:00", "01:20", "01:40"], []),
     ],
 )
-def test_the_kubernetes_controller_follows_real_time(expression, autumn, spring):
-    """Nothing in the gap, both instants in the repeated hour (SpecSchedule.Next of robfig/cron v3)."""
+def test_under_kubernetes_nothing_is_due_in_a_gap(expression, autumn, spring):
+    """The controller makes no Job there, so no slot is missed (SpecSchedule.Next of robfig/cron v3)."""
     nights = (BERLIN_AUTUMN, BERLIN_SPRING)
 
     actual = tuple(slots(expression, "Europe/Berlin", *night, engine="kubernetes") for night in nights)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from once import errors
+from once.schedule import Schedule
 from once.schedule.kubernetes import instant_of_job
 
 
@@ -51,3 +52,22 @@ def test_a_name_that_cannot_be_a_jobs_is_refused(name, why):
 
     assert why in refusal.value.message
     assert "metadata.labels['batch.kubernetes.io/job-name']" in refusal.value.advice
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "expected"),
+    [
+        ("30 2 * * *", "2026-10-25T00:30Z", "2026-10-25T00:30Z"),
+        ("30 2 * * *", "2026-10-25T01:30Z", "2026-10-25T00:30Z"),
+        ("30 2 * * *", "2026-10-24T00:30Z", "2026-10-24T00:30Z"),
+        ("*/30 2 * * *", "2026-10-25T01:30Z", "2026-10-25T01:30Z"),
+        ("30 2 * * *", "2026-03-29T01:00Z", None),
+        ("30 2 * * *", "2026-10-25T01:31Z", None),
+        ("30 2 * * *", "2026-10-26T02:30Z", None),
+    ],
+)
+def test_the_second_job_of_the_repeated_hour_meets_the_slot_of_the_first(expression, at, expected):
+    """Both passes are two Jobs for a fixed time, and one slot. In the gap of spring there is neither Job nor slot."""
+    slot = Schedule.parse(expression, "Europe/Berlin", engine="kubernetes").of_job(datetime.fromisoformat(at))
+
+    assert (slot and slot.at) == (expected and datetime.fromisoformat(expected))

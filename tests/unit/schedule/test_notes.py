@@ -66,14 +66,13 @@ def test_autumn_is_noted_at_each_slot_of_the_repeated_hour(expression, slots, no
     assert all(text.startswith(note) for text in actual.values())
 
 
-def test_kubernetes_follows_real_time():
-    """The controller runs nothing in the gap, and twice in the repeated hour."""
+def test_kubernetes_makes_no_job_in_a_gap():
+    """And a second one in the repeated hour, which is no slot of its own."""
     spring = noted("30 2 * * *", SPRING, 1, engine="kubernetes")
     autumn = noted("30 2 * * *", AUTUMN, 2, engine="kubernetes")
-    twice = "02:30 comes twice on 2026-10-25; runs both times"
 
     assert spring == {"03-30 00:30": "02:30 does not exist on 2026-03-29; nothing runs then"}
-    assert autumn == {"10-25 00:30": twice, "10-25 01:30": twice}
+    assert autumn == {"10-25 00:30": "02:30 comes twice on 2026-10-25; runs the first time only"}
 
 
 def test_a_slot_that_moves_into_another_day_is_noted_with_it():
