@@ -7,6 +7,7 @@ import os
 import sys
 
 from once.signals import Arrivals, Interrupted
+from once.stdio import plug
 
 
 def main() -> None:
@@ -18,6 +19,7 @@ def main() -> None:
     arrivals = Arrivals()
     try:
         arrivals.catch()
+        plug()
         gc.disable()
         from once.cli import main as run
 

@@ -18,6 +18,7 @@ from once.journal import Journal
 from once.lease import Lease
 from once.run import Hold
 from once.signals import Arrivals, Interrupted
+from once.start import Patience
 from once.store.base import Claim, Store
 from once.verdict import Facts, Go, Reason, Skip, Verdict, Wait, decide, must_write
 from once.voice import Voice
@@ -45,14 +46,6 @@ class TurnedAway(NamedTuple):
     skip: Skip
     facts: Facts
     recorded: bool = False
-
-
-class Patience(NamedTuple):
-    """How long to wait: for a database that is away, and for another run that is in the way (None: for ever)."""
-
-    db_wait: timedelta
-    wait: timedelta | None = timedelta()
-    max_skew: timedelta = timedelta(seconds=60)
 
 
 class Admission:

@@ -1,8 +1,14 @@
-"""The port of a running command: what happens to it, and what can be done to it. `child` is the real one."""
+"""The port of a running command: what happens to it, what can be done to it, and how far it may go.
+
+`child` is the real one.
+"""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 
@@ -24,6 +30,22 @@ class Woken:
 
 
 Event = Exited | Signalled | Woken
+
+
+class PastLease(StrEnum):
+    """What becomes of a command whose lease can no longer be trusted."""
+
+    FREEZE = "freeze"
+    CONTINUE = "continue"
+
+
+class Limits(NamedTuple):
+    """How long the command may run and how it is stopped."""
+
+    timeout: timedelta | None = None
+    kill_after: timedelta = timedelta(seconds=10)
+    stop_signal: int = signal.SIGTERM
+    past_lease: PastLease = PastLease.FREEZE
 
 
 class Output(Protocol):

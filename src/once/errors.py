@@ -218,6 +218,12 @@ class LeaseLost(OnceError):
     hint = "once runs {task}"
 
 
+class CannotStart(NotNow):
+    """The command could not be started ({why})"""
+
+    hint = "free processes, memory or descriptors on this host"
+
+
 class CommandNotFound(OnceError):
     """{command}: no such command (PATH is {path}); recorded as a failed run"""
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import signal
 from datetime import timedelta
-from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from once.clock import Clock
-from once.command import Command, Exited, Signalled
+from once.command import Command, Exited, Limits, PastLease, Signalled
 from once.lease import Lease
 from once.signals import STOPPING
 from once.store.base import Beat
@@ -25,13 +24,6 @@ LONGEST_FREEZE = 3600.0
 """Seconds that a command stays frozen without an answer before it is given up."""
 
 
-class PastLease(StrEnum):
-    """What becomes of a command whose lease can no longer be trusted."""
-
-    FREEZE = "freeze"
-    CONTINUE = "continue"
-
-
 class Keeping(Protocol):
     """What supervision needs of the keeper."""
 
@@ -39,15 +31,6 @@ class Keeping(Protocol):
     gone: Beat | None
 
     def ask(self) -> None: ...
-
-
-class Limits(NamedTuple):
-    """How long the command may run and how it is stopped."""
-
-    timeout: timedelta | None = None
-    kill_after: timedelta = timedelta(seconds=10)
-    stop_signal: int = signal.SIGTERM
-    past_lease: PastLease = PastLease.FREEZE
 
 
 class Watched(NamedTuple):

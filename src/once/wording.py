@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from once.command import Limits
 from once.instants import in_words, rfc3339
 from once.run import Hold
 from once.store.base import Claim
-from once.supervision import Limits
 from once.verdict import Brief, Go, Reason, Skip, Verdict, Wait
 
 SPEAKS = frozenset((Reason.FIRST_SIGHT,))

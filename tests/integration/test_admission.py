@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from once.admission import Admission, Admitted, Patience, TurnedAway
+from once.admission import Admission, Admitted, TurnedAway
 from once.clock import Fired, SystemClock
 from once.errors import ClockOff, Unreachable
 from once.journal import Journal
 from once.run import Holder, Outcome
 from once.signals import Arrivals, Interrupted
+from once.start import Patience
 from once.store.base import Claim, Store
 from once.store.connect import open_store
 from once.verdict import Facts, Overlap, Reason, Wish

@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from once.command import Event, Exited, Signalled
+from once.command import Event, Exited, Limits, PastLease, Signalled
 from once.run import Outcome
 from once.store.base import Beat
-from once.supervision import LONGEST_FREEZE, Limits, PastLease, Supervision, Watched
+from once.supervision import LONGEST_FREEZE, Supervision, Watched
 from once.voice import Voice
 from tests.unit.fakes import FakeClock, FakeCommand, FakeKeeper
 

@@ -20,7 +20,6 @@ purpose, and notices an end up to 50 ms late.
 from __future__ import annotations
 
 from once.child.supervisor import Child, spawn
-from once.child.wiring import plug
 from once.command import Event, Exited, Signalled, Woken
 
-__all__ = ["Child", "Event", "Exited", "Signalled", "Woken", "plug", "spawn"]
+__all__ = ["Child", "Event", "Exited", "Signalled", "Woken", "spawn"]

@@ -12,17 +12,6 @@ from collections.abc import Iterator
 STDOUT, STDERR = 1, 2
 
 
-def plug() -> None:
-    """Open /dev/null onto those of the descriptors 0 to 2 that were closed at the start: first thing in main.
-
-    Else the next file that is opened, a database perhaps, would become the standard output. These stand-ins are not
-    inherited, so the command finds closed what was closed.
-    """
-    while (opened := os.open(os.devnull, os.O_RDWR)) <= STDERR:
-        pass
-    os.close(opened)
-
-
 def copied() -> Iterator[tuple[int, ...]]:
     """The descriptors that want a pipe; those that share one are named together."""
     wanting = tuple(fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and not os.isatty(fd))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 import click
 
 from once import embedded, host, settings
-from once.admission import Patience
-from once.child import plug, spawn
 from once.clock import Fired, SystemClock
+from once.command import Command, Limits, PastLease
 from once.commands.opening import WITHHELD, Place, place
 from once.commands.options import DURATION, SIGNAL, database, stacked
 from once.errors import CommandMissing, DurationInvalid
@@ -21,12 +20,12 @@ from once.instants import in_words
 from once.journal import Journal
 from once.lease import SHORTEST
 from once.run import Line, Slot, fingerprint, task_name
-from once.runner import Ports, Runner, Start
+from once.runner import Runner
 from once.settings import Settings
 from once.signals import Arrivals
+from once.start import Patience, Ports, Start
 from once.store.base import Claim
 from once.store.connect import FILE_NAME, carries_password
-from once.supervision import Limits, PastLease
 from once.verdict import Facts, Wish
 from once.voice import Voice
 
@@ -129,7 +128,6 @@ def require_command(typed: Options, verb: str) -> None:
 
 def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> int:
     """Run it, or say why not; the exit status."""
-    plug()
     voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, sys.stderr.isatty())
     if found.off:
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
@@ -199,11 +197,15 @@ def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]
 
 
 def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
-    clock = SystemClock()
+    def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int) -> Command:
+        from once.child import spawn  # what only a winner needs
+
+        return spawn(argv, env=env, tail=tail, arrivals=arrivals)
+
     return Ports(
         open_store=where.open,
-        clock=clock,
-        spawn=lambda command, *, env, tail: spawn(command, env=env, tail=tail, arrivals=arrivals),
+        clock=SystemClock(),
+        spawn=spawn,
         arrivals=arrivals,
         journal=Journal(where.settings.state_dir / "journal"),
         voice=voice,

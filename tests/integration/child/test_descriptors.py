@@ -70,7 +70,7 @@ def test_what_was_closed_is_closed_for_the_command(supervise: Supervise, closed:
 def test_stand_ins_take_the_place_of_closed_descriptors(tmp_path: Path, closed: list[int]) -> None:
     """Else the next file, a database perhaps, would become the standard output. They are not inherited."""
     script = (
-        "import os, pathlib, sys; from once.child import plug; plug(); later = os.open('/', os.O_RDONLY); "
+        "import os, pathlib, sys; from once.stdio import plug; plug(); later = os.open('/', os.O_RDONLY); "
         "pathlib.Path(sys.argv[1]).write_text(repr((later, [fd for fd in range(3) if not os.get_inheritable(fd)])))"
     )
     redirections = " ".join(f"{fd}>&-" for fd in closed)

@@ -1,0 +1,53 @@
+"""What one start is asked to do, and what it needs of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import NamedTuple
+
+from once.clock import Clock, Fired
+from once.command import Limits, Spawn
+from once.journal import Journal
+from once.signals import Arrivals
+from once.store.base import Claim, Store
+from once.verdict import Facts
+from once.voice import Voice
+
+
+class Patience(NamedTuple):
+    """How long to wait: for a database that is away, and for another run that is in the way (None: for ever)."""
+
+    db_wait: timedelta
+    wait: timedelta | None = timedelta()
+    max_skew: timedelta = timedelta(seconds=60)
+
+
+class Start(NamedTuple):
+    """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits."""
+
+    argv: tuple[str, ...]
+    claim: Claim
+    fired: Fired
+    environ: Mapping[str, str]
+    patience: Patience
+    limits: Limits = Limits()
+    splay: timedelta = timedelta()
+    tail: int = 16384
+    skip_code: int = 0
+    lasting: bool = True
+    object_to: Callable[[Facts], None] = lambda _facts: None
+
+
+class Ports(NamedTuple):
+    """What a run needs of the world.
+
+    `open_store` makes a new, unconnected store, whose answers are waited for so long; the keeper has one of its own.
+    """
+
+    open_store: Callable[[timedelta], Store]
+    clock: Clock
+    spawn: Spawn
+    arrivals: Arrivals
+    journal: Journal
+    voice: Voice

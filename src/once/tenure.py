@@ -1,0 +1,142 @@
+"""The holder's part of a run: from the claim to the record of its end.
+
+    trusted still? → spawn → keep and watch → record → flush what a slow reader has not taken
+
+A signal that came between claim and spawn makes the run `stopped`, later ones go to the command. Whatever keeps the
+command from starting is recorded too: the slot was claimed for it.
+"""
+
+from __future__ import annotations
+
+import gc
+from datetime import datetime, timedelta
+
+from once import wording
+from once.admission import Admitted
+from once.command import Command
+from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, LeaseLost, OnceError, Unreachable
+from once.instants import rfc3339
+from once.keeper import Keeper
+from once.lease import KEEPS_NO_CONNECTION, Lease
+from once.recording import Recorder, ending_of, exit_status
+from once.run import Ending, Outcome
+from once.start import Ports, Start
+from once.store.base import Beat, Store
+from once.supervision import Supervision, Watched
+
+
+class Tenure:
+    """One held run. `store` is the one that the claim was made with."""
+
+    def __init__(self, start: Start, ports: Ports, store: Store, admitted: Admitted) -> None:
+        self._start, self._ports, self._store, self._admitted = start, ports, store, admitted
+        self._hold = admitted.hold
+
+    def serve(self) -> int:
+        """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
+        late = wording.off_schedule(self._start.claim)
+        if late:
+            self._ports.voice.say(late)
+        lease = self._trusted_lease()
+        if self._ports.arrivals.waiting():
+            return self._stopped_before_spawn()
+        command = self._spawn()
+        watched = self._watch(command, lease)
+        command.drain(float("inf"))
+        return self._status(watched)
+
+    def _trusted_lease(self) -> Lease:
+        """A claim that took long to be answered is worth one beat before anything is spawned."""
+        lease, clock = self._admitted.lease, self._ports.clock
+        if clock.boottime() < lease.sent + lease.beat_every.total_seconds():
+            return lease
+        sent = clock.boottime()
+        try:
+            if self._store.beat(self._hold, lease.length).ours:
+                return lease.extended(sent=sent)
+            raise Unreachable(store=self._store.name, why=f"it answered late, and run {self._hold.number} is lost")
+        except OnceError as error:
+            self._record_unbegun(Outcome.STOPPED, f"the command never began: {error.message}")
+            raise
+
+    def _stopped_before_spawn(self) -> int:
+        signum = self._ports.arrivals.take() or 0
+        self._record_unbegun(Outcome.STOPPED, "once was stopped before the command began")
+        return 128 + signum
+
+    def _spawn(self) -> Command:
+        try:
+            environ = command_environ(self._start, self._admitted)
+            command = self._ports.spawn(self._start.argv, env=environ, tail=self._start.tail)
+        except (CommandNotFound, CommandNotExecutable) as error:
+            self._record_unbegun(Outcome.FAILED, error.message, type(error).wrapping)
+            raise
+        except OSError as error:  # no process, no memory, no descriptors: the command is not to blame
+            self._record_unbegun(Outcome.STOPPED, f"the command could not be started: {error.strerror}")
+            raise CannotStart(why=error.strerror) from error
+        if command.escaped:
+            self._ports.voice.say("the command changes its user: it cannot be frozen or stopped if the lease is lost")
+        return command
+
+    def _watch(self, command: Command, lease: Lease) -> Watched:
+        """Beat and watch until the command has ended, and until its end is recorded."""
+        clock = self._ports.clock
+        started_at, began = clock.now(), clock.boottime()
+        self._store.close()
+        keeper = self._keeper(command, lease, started_at)
+        keeper.start()
+        # What start-up has made lives as long as the process: the collector need not look at it again.
+        gc.freeze()
+        gc.enable()
+        watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
+        duration = timedelta(seconds=watched.exited.at_boottime - began)
+        self._record(ending_of(watched, output=command.output(), started_at=started_at, duration=duration))
+        keeper.stop()
+        return watched
+
+    def _keeper(self, command: Command, lease: Lease, started_at: datetime) -> Keeper:
+        store = self._ports.open_store(lease.answer_within)
+
+        def beat() -> Beat:
+            try:
+                return store.beat(self._hold, lease.length, started_at=started_at)
+            finally:
+                if lease.beat_every >= KEEPS_NO_CONNECTION:
+                    store.close()
+
+        return Keeper(lease, beat=beat, clock=self._ports.clock, news=command.wake)
+
+    def _status(self, watched: Watched) -> int:
+        if watched.killed_as_lost:
+            raise LeaseLost(task=self._hold.task, number=self._hold.number, why=watched.lost)
+        if watched.timed_out:
+            self._ports.voice.insist(wording.timed_out(self._hold, self._start.limits))
+        return exit_status(watched)
+
+    def _record_unbegun(self, outcome: Outcome, reason: str, status: int | None = None) -> None:
+        now = self._ports.clock.now()
+        self._record(Ending(outcome=outcome, reason=reason, exit_status=status, finished_at=now, duration=timedelta()))
+
+    def _record(self, ending: Ending) -> None:
+        Recorder(
+            store=self._store,
+            identity=self._admitted.facts.identity,
+            journal=self._ports.journal,
+            clock=self._ports.clock,
+            voice=self._ports.voice,
+            lasting=self._start.lasting,
+        ).record(self._hold, ending)
+
+
+def command_environ(start: Start, admitted: Admitted) -> dict[str, str]:
+    """What the command finds in its environment: everything inherited, and what it is run for."""
+    claim, facts = start.claim, admitted.facts
+    environ = dict(start.environ)
+    environ.update(ONCE_TASK=claim.task, ONCE_RUN=str(admitted.hold.number), ONCE_ATTEMPT=str(admitted.attempt))
+    for name in ("ONCE_SLOT", "ONCE_SLOT_EPOCH", "ONCE_PREVIOUS_SUCCESS"):
+        environ.pop(name, None)
+    if claim.slot is not None:
+        environ.update(ONCE_SLOT=rfc3339(claim.slot.at), ONCE_SLOT_EPOCH=str(int(claim.slot.at.timestamp())))
+    if facts.previous_success is not None:
+        environ["ONCE_PREVIOUS_SUCCESS"] = rfc3339(facts.previous_success)
+    return environ
