@@ -35,7 +35,7 @@ test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/installed-test
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --durations 10 $(PYTEST_ARGS)
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .
