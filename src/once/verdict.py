@@ -55,6 +55,18 @@ class Brief(NamedTuple):
     exit_status: int | None
 
 
+class Twin(NamedTuple):
+    """A run of the same line whose slot has the same local time as the wished one, but is another instant.
+
+    Known as one of this line by its time: no other line was in use when it was claimed. It is looked for within three
+    hours, since no country moves its clocks by more, but for the few that crossed the date line.
+    """
+
+    number: int
+    slot: datetime
+    host: str
+
+
 class Wish(NamedTuple):
     """What a start asks for.
 
@@ -76,7 +88,9 @@ class Facts(NamedTuple):
 
     `latest` is the newest attempt of the wished slot, `blocker` the newest other run that is alive: its row says
     running and its lease is good, or a transaction holds its fence. `in_force_since` is when the line this start
-    carries was first seen in its current interval, `line` and `command_hash` what the task was last seen with.
+    carries was first seen in its current interval (None: it begins one), `line_noted` whether that interval needs no
+    word of this slot. `line` and `command_hash` are what the task was last seen with. A `twin` means that its host
+    and this one have different zone data.
     """
 
     now: datetime
@@ -92,10 +106,12 @@ class Facts(NamedTuple):
     last_claimed_at: datetime | None = None
     in_force_since: datetime | None = None
     line: Line | None = None
+    line_noted: bool = True
     command_hash: str | None = None
     previous_success: datetime | None = None
     seen_today: bool = False
     taken_name: str | None = None
+    twin: Twin | None = None
 
 
 class Go(NamedTuple):

@@ -22,6 +22,9 @@ EARLY_SHARE = 4
 ON_TIME = timedelta(minutes=5)
 ON_TIME_ALWAYS = timedelta(minutes=1)
 
+EARLIEST_SIGHTING = timedelta(minutes=1)
+"""How far a host's clock may be ahead of the store's: the default of the clock guard."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -116,6 +119,16 @@ class Schedule:
         coming = next(self.after(slot), None)
         half = ON_TIME if coming is None else (coming - _utc(slot)) / 2
         return max(min(ON_TIME, half), ON_TIME_ALWAYS)
+
+    def unbroken_since(self, slot: datetime, *, on_time: bool) -> datetime:
+        """A sighting of this schedule from here on leaves no slot out between itself and a start for `slot`.
+
+        It is that of the slot before: a start that is `on_time` speaks for its own slot; another needs one of the very
+        slot. Hosts' clocks and the store's differ, so it may be half the distance early, a minute at most.
+        """
+        before = next(self.before(slot), slot)
+        early = min((_utc(slot) - before) / 2, EARLIEST_SIGHTING)
+        return (before if on_time else _utc(slot)) - early
 
     def local(self, at: datetime) -> datetime:
         """The same instant by the clocks of the schedule's zone, for people: arithmetic stays in UTC."""

@@ -20,7 +20,11 @@ from once.verdict import Facts, Verdict, Wish
 
 
 class Claim(NamedTuple):
-    """One start's request to be the holder. The token is made before the first try and kept for every further one."""
+    """One start's request to be the holder. The token is made before the first try and kept for every further one.
+
+    `unbroken_since`: a line that was seen from here on has left no slot out before this start, so its interval goes
+    on though another line was seen since (None: it does not); see `store.intervals`.
+    """
 
     task: str
     token: str
@@ -33,6 +37,7 @@ class Claim(NamedTuple):
     command_hash: str
     clock_offset: timedelta | None = None
     by_hand: bool = False
+    unbroken_since: datetime | None = None
 
 
 class Claimed(NamedTuple):
@@ -112,7 +117,10 @@ class Store(Protocol):
         ...
 
     def sight(self, claim: Claim) -> None:
-        """Note that this host started `once` for the task; a row a host, last_seen at most a day old."""
+        """Note that this host started `once` for the task, with this line; a row a host, last_seen at most a day old.
+
+        A claim does so, too, whatever its verdict.
+        """
         ...
 
     def tasks(self) -> list[Task]:

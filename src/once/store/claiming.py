@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from once.errors import TaskNameTaken
 from once.run import Hold, Holder, Outcome
-from once.store import migrations, rows
+from once.store import intervals, migrations, rows
 from once.store.base import Claim, Claimed
 from once.store.rows import Values
 from once.store.session import Session
@@ -34,7 +34,10 @@ def claim(session: Session, claim: Claim, *, store: str) -> Claimed:
     if own is not None:
         return Claimed(Go(own["attempt"]), facts, Hold(claim.task, own["number"], claim.token))
     verdict = decide(claim.wish, facts)
-    return Claimed(verdict, facts, _write(session, claim, verdict, facts, number=last_number + 1))
+    hold = _write(session, claim, verdict, facts, number=last_number + 1)
+    if not (facts.seen_today and facts.line_noted):
+        sight(session, claim)
+    return Claimed(verdict, facts, hold)
 
 
 def look(session: Session, claim: Claim, *, store: str, locked: bool = False, fenced: int | None = None) -> Facts:
@@ -45,7 +48,14 @@ def look(session: Session, claim: Claim, *, store: str, locked: bool = False, fe
     row = session.row("look", {**rows.of_claim(claim), "locked": locked, "fenced": fenced})
     assert row is not None
     migrations.check(schema=row["schema"], protocol=row["protocol"], store=store)
-    return rows.facts(row, claim.line)
+    return rows.facts(row)
+
+
+def sight(session: Session, claim: Claim) -> None:
+    """Note that this host started `once` for the task, with this line: whoever always wins, or never, is alive."""
+    session.write("sight", {**rows.of_claim(claim), "protocol": migrations.PROTOCOL})
+    if claim.line is not None and not claim.by_hand:
+        intervals.extend(session, claim)
 
 
 def _lock_task(session: Session, values: Values, *, store: str) -> int:
@@ -88,13 +98,13 @@ def _write(session: Session, claim: Claim, verdict: Verdict, facts: Facts, *, nu
     """What the verdict leaves in the tables. Nothing, for a loser who found the slot taken care of."""
     if isinstance(verdict, Go):
         _insert_run(session, claim, number, _running(claim, verdict))
-        _note_schedule(session, claim)
+        intervals.note(session, claim, facts, number=number)
         return Hold(claim.task, number, claim.token)
     if isinstance(verdict, Skip) and verdict.recorded and claim.slot is not None and facts.latest is None:
         _insert_run(session, claim, number, _skipped(verdict))
-        _note_schedule(session, claim)
+        intervals.note(session, claim, facts, number=number)
     elif isinstance(verdict, Skip) and verdict.reason is Reason.FIRST_SIGHT:
-        _note_schedule(session, claim)
+        intervals.note(session, claim, facts)
     return None
 
 
@@ -113,10 +123,3 @@ def _insert_run(session: Session, claim: Claim, number: int, what: Values) -> No
     values = {**rows.of_claim(claim), **rows.of_new_run(claim), **what, "number": number}
     session.write("take_number", values)
     session.write("insert_run", values)
-
-
-def _note_schedule(session: Session, claim: Claim) -> None:
-    """Extend the task's newest interval, or begin one: an edited line, also one that is rolled back, has its own."""
-    values = rows.of_claim(claim)
-    if claim.line is not None and session.write("extend_schedule", values) == 0:
-        session.write("insert_schedule", values)

@@ -50,7 +50,7 @@ class Ledger:
             return finishing.finish_late(session, hold, ending)
 
     def sight(self, claim: Claim) -> None:
-        self._database.session().write("sight", {**rows.of_claim(claim), "protocol": migrations.PROTOCOL})
+        claiming.sight(self._database.session(), claim)
 
     def tasks(self) -> list[Task]:
         return [rows.task(row) for row in self._database.session().rows("tasks", {"task": None})]

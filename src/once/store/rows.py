@@ -12,7 +12,7 @@ from once import __version__
 from once.run import Ending, Hold, Line, Outcome, Run, Task
 from once.store.base import Claim
 from once.store.session import Row
-from once.verdict import Brief, Facts
+from once.verdict import Brief, Facts, Twin
 
 Values = dict[str, object]
 
@@ -30,6 +30,8 @@ def of_claim(claim: Claim) -> Values:
         "folded": claim.task.casefold(),
         "token": claim.token,
         "slot": claim.slot.at if claim.slot else None,
+        "wall_clock": claim.slot.local if claim.slot and _goes_by_wall_clock(line) else None,
+        "fold": claim.slot.fold if claim.slot else None,
         "host": clean(claim.holder.host),
         "machine": claim.holder.machine,
         "boot": claim.holder.boot,
@@ -38,6 +40,7 @@ def of_claim(claim: Claim) -> Values:
         "expression": line.expression if line else None,
         "zone": line.zone if line else None,
         "engine": line.engine if line else None,
+        "unbroken_since": claim.unbroken_since,
         "fingerprint": f"{line.expression} {line.zone} {line.engine}" if line else "",
     }
 
@@ -46,7 +49,6 @@ def of_new_run(claim: Claim) -> Values:
     """What the row of a new run holds beyond `of_claim`."""
     return {
         "slot_local": claim.slot.local if claim.slot else None,
-        "fold": claim.slot.fold if claim.slot else None,
         "attempts": claim.wish.attempts,
         "pid": claim.holder.pid,
         "login": clean(claim.holder.user),
@@ -78,9 +80,8 @@ def of_ending(ending: Ending) -> Values:
     }
 
 
-def facts(row: Row, line: Line | None) -> Facts:
-    """What the look answered; `line` is the one that this start carries."""
-    seen = _line(row)
+def facts(row: Row) -> Facts:
+    """What the look answered."""
     return Facts(
         now=row["now"],
         identity=row["identity"],
@@ -93,12 +94,14 @@ def facts(row: Row, line: Line | None) -> Facts:
         latest_alive=bool(row["latest_alive"]),
         blocker=_brief(row, "blocker"),
         last_claimed_at=_not_after(row["now"], row["last_claimed_at"]),
-        in_force_since=row["first_seen"] if line is not None and seen == line else None,
-        line=seen,
+        in_force_since=row["in_force_since"],
+        line=_line(row),
+        line_noted=bool(row["line_noted"]),
         command_hash=row["command_hash"],
         previous_success=row["previous_success"],
         seen_today=bool(row["seen_today"]),
         taken_name=row["taken_name"],
+        twin=Twin(row["twin_number"], row["twin_slot"], row["twin_host"]) if row["twin_number"] is not None else None,
     )
 
 
@@ -154,6 +157,11 @@ _TOLD_BRIEFLY = (
 def _not_after(now: datetime, instant: datetime | None) -> datetime | None:
     """A clock that was set back, also by a failover, puts no start into the future."""
     return instant if instant is None else min(now, instant)
+
+
+def _goes_by_wall_clock(line: Line | None) -> bool:
+    """Whether zone data decide about the slots; the CronJob controller decides elsewhere, and tells the instant."""
+    return line is not None and line.engine == "cron" and not line.expression.startswith("@every")
 
 
 def _line(row: Row) -> Line | None:

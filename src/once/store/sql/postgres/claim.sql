@@ -74,10 +74,14 @@ SELECT
     blocker.exit_status AS blocker_exit_status,
     newest.claimed_at AS last_claimed_at,
     newest.command_hash,
-    schedule.first_seen,
     schedule.expression,
     schedule.zone,
     schedule.engine,
+    own.first_seen AS in_force_since,
+    COALESCE(own.first_seen = schedule.first_seen OR own.last_seen >= %(slot)s, true) AS line_noted,
+    twin.number AS twin_number,
+    twin.slot AS twin_slot,
+    twin.host AS twin_host,
     (
         SELECT run.slot
         FROM once.run
@@ -125,9 +129,38 @@ LEFT JOIN once.run AS newest ON newest.task = %(task)s AND newest.number = (
     LIMIT 1
 )
 LEFT JOIN once.schedule ON schedule.task = %(task)s AND schedule.first_seen = (
-    SELECT max(schedule.first_seen)
-    FROM once.schedule
-    WHERE schedule.task = %(task)s
+    SELECT newest.first_seen
+    FROM once.schedule AS newest
+    WHERE newest.task = %(task)s
+    ORDER BY newest.last_seen DESC, newest.first_seen DESC
+    LIMIT 1
+)
+LEFT JOIN once.schedule AS own ON own.task = %(task)s AND own.first_seen = (
+    SELECT max(same.first_seen)
+    FROM once.schedule AS same
+    WHERE same.task = %(task)s
+        AND same.expression = %(expression)s
+        AND same.zone = %(zone)s
+        AND same.engine = %(engine)s
+) AND (own.first_seen = schedule.first_seen OR own.last_seen >= %(unbroken_since)s)
+LEFT JOIN once.run AS twin ON twin.task = %(task)s AND twin.number = (
+    SELECT max(run.number)
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.slot > CAST(%(slot)s AS timestamptz) - interval '3 hours'
+        AND run.slot < CAST(%(slot)s AS timestamptz) + interval '3 hours'
+        AND run.slot <> %(slot)s
+        AND run.slot_local = %(wall_clock)s
+        AND run.fold = %(fold)s
+        AND NOT run.by_hand
+        AND run.claimed_at >= own.first_seen
+        AND NOT EXISTS (
+            SELECT
+            FROM once.schedule AS other
+            WHERE other.task = %(task)s
+                AND (other.expression, other.zone, other.engine) <> (%(expression)s, %(zone)s, %(engine)s)
+                AND run.claimed_at BETWEEN other.first_seen AND other.last_seen
+        )
 );
 
 -- name: lock_task
@@ -223,25 +256,47 @@ SELECT
 FROM (SELECT once.now() AS now) AS moment;
 
 -- name: extend_schedule
--- The task was seen with the line of its newest interval again.
+-- The task was seen with this line again: the one that was seen last, or one that has left no slot out since.
 UPDATE once.schedule
-SET last_seen = GREATEST(last_seen, once.now())
+SET last_seen = GREATEST(
+    last_seen,
+    COALESCE(
+        (SELECT run.claimed_at FROM once.run WHERE run.task = %(task)s AND run.number = %(number)s),
+        once.now()
+    )
+)
 WHERE schedule.task = %(task)s
     AND schedule.first_seen = (
-        SELECT max(newest.first_seen)
-        FROM once.schedule AS newest
-        WHERE newest.task = %(task)s
+        SELECT max(same.first_seen)
+        FROM once.schedule AS same
+        WHERE same.task = %(task)s
+            AND same.expression = %(expression)s
+            AND same.zone = %(zone)s
+            AND same.engine = %(engine)s
     )
-    AND schedule.expression = %(expression)s
-    AND schedule.zone = %(zone)s
-    AND schedule.engine = %(engine)s;
+    AND (
+        schedule.last_seen >= %(unbroken_since)s
+        OR schedule.first_seen = (
+            SELECT newest.first_seen
+            FROM once.schedule AS newest
+            WHERE newest.task = %(task)s
+            ORDER BY newest.last_seen DESC, newest.first_seen DESC
+            LIMIT 1
+        )
+    );
 
 -- name: insert_schedule
--- Another line than before: a new interval, later than the one before even if the clock was set back.
+-- A new interval, seen later than any before it even if the clock was set back.
 INSERT INTO once.schedule (task, first_seen, expression, zone, engine, last_seen)
 SELECT %(task)s, seen.at, %(expression)s, %(zone)s, %(engine)s, seen.at
 FROM (
-    SELECT GREATEST(once.now(), max(schedule.first_seen) + interval '1 microsecond') AS at
+    SELECT GREATEST(
+        COALESCE(
+            (SELECT run.claimed_at FROM once.run WHERE run.task = %(task)s AND run.number = %(number)s),
+            once.now()
+        ),
+        max(schedule.last_seen) + interval '1 microsecond'
+    ) AS at
     FROM once.schedule
     WHERE schedule.task = %(task)s
 ) AS seen;

@@ -5,9 +5,11 @@ SELECT
     schedule.first_seen, schedule.expression, schedule.zone, schedule.engine
 FROM once.task
 LEFT JOIN once.schedule ON schedule.task = task.name AND schedule.first_seen = (
-    SELECT max(newest.first_seen)
+    SELECT newest.first_seen
     FROM once.schedule AS newest
     WHERE newest.task = task.name
+    ORDER BY newest.last_seen DESC, newest.first_seen DESC
+    LIMIT 1
 )
 WHERE %(task)s::text IS NULL OR task.name = %(task)s
 ORDER BY task.name COLLATE "C";

@@ -69,10 +69,14 @@ SELECT
     blocker.exit_status AS blocker_exit_status,
     newest.claimed_at AS last_claimed_at,
     newest.command_hash,
-    schedule.first_seen,
     schedule.expression,
     schedule.zone,
     schedule.engine,
+    own.first_seen AS in_force_since,
+    COALESCE(own.first_seen = schedule.first_seen OR own.last_seen >= :slot, 1) AS line_noted,
+    twin.number AS twin_number,
+    twin.slot AS twin_slot,
+    twin.host AS twin_host,
     (
         SELECT run.slot
         FROM run
@@ -120,9 +124,38 @@ LEFT JOIN run AS newest ON newest.task = :task AND newest.number = (
     LIMIT 1
 )
 LEFT JOIN schedule ON schedule.task = :task AND schedule.first_seen = (
-    SELECT max(schedule.first_seen)
-    FROM schedule
-    WHERE schedule.task = :task
+    SELECT newest.first_seen
+    FROM schedule AS newest
+    WHERE newest.task = :task
+    ORDER BY newest.last_seen DESC, newest.first_seen DESC
+    LIMIT 1
+)
+LEFT JOIN schedule AS own ON own.task = :task AND own.first_seen = (
+    SELECT max(same.first_seen)
+    FROM schedule AS same
+    WHERE same.task = :task
+        AND same.expression = :expression
+        AND same.zone = :zone
+        AND same.engine = :engine
+) AND (own.first_seen = schedule.first_seen OR own.last_seen >= :unbroken_since)
+LEFT JOIN run AS twin ON twin.task = :task AND twin.number = (
+    SELECT max(run.number)
+    FROM run
+    WHERE run.task = :task
+        AND run.slot > :slot - 3 * 3600 * 1000000
+        AND run.slot < :slot + 3 * 3600 * 1000000
+        AND run.slot <> :slot
+        AND run.slot_local = :wall_clock
+        AND run.fold = :fold
+        AND NOT run.by_hand
+        AND run.claimed_at >= own.first_seen
+        AND NOT EXISTS (
+            SELECT 1
+            FROM schedule AS other
+            WHERE other.task = :task
+                AND (other.expression, other.zone, other.engine) <> (:expression, :zone, :engine)
+                AND run.claimed_at BETWEEN other.first_seen AND other.last_seen
+        )
 );
 
 -- name: lock_task
@@ -205,25 +238,47 @@ SELECT
 FROM (SELECT once_now() AS now LIMIT 1) AS moment;
 
 -- name: extend_schedule
--- The task was seen with the line of its newest interval again.
+-- The task was seen with this line again: the one that was seen last, or one that has left no slot out since.
 UPDATE schedule
-SET last_seen = max(last_seen, once_now())
+SET last_seen = max(
+    last_seen,
+    COALESCE(
+        (SELECT run.claimed_at FROM run WHERE run.task = :task AND run.number = :number),
+        once_now()
+    )
+)
 WHERE schedule.task = :task
     AND schedule.first_seen = (
-        SELECT max(newest.first_seen)
-        FROM schedule AS newest
-        WHERE newest.task = :task
+        SELECT max(same.first_seen)
+        FROM schedule AS same
+        WHERE same.task = :task
+            AND same.expression = :expression
+            AND same.zone = :zone
+            AND same.engine = :engine
     )
-    AND schedule.expression = :expression
-    AND schedule.zone = :zone
-    AND schedule.engine = :engine;
+    AND (
+        schedule.last_seen >= :unbroken_since
+        OR schedule.first_seen = (
+            SELECT newest.first_seen
+            FROM schedule AS newest
+            WHERE newest.task = :task
+            ORDER BY newest.last_seen DESC, newest.first_seen DESC
+            LIMIT 1
+        )
+    );
 
 -- name: insert_schedule
--- Another line than before: a new interval, later than the one before even if the clock was set back.
+-- A new interval, seen later than any before it even if the clock was set back.
 INSERT INTO schedule (task, first_seen, expression, zone, engine, last_seen)
 SELECT :task, seen.at, :expression, :zone, :engine, seen.at
 FROM (
-    SELECT max(once_now(), COALESCE(max(schedule.first_seen) + 1, 0)) AS at
+    SELECT max(
+        COALESCE(
+            (SELECT run.claimed_at FROM run WHERE run.task = :task AND run.number = :number),
+            once_now()
+        ),
+        COALESCE(max(schedule.last_seen) + 1, 0)
+    ) AS at
     FROM schedule
     WHERE schedule.task = :task
 ) AS seen;

@@ -5,9 +5,11 @@ SELECT
     schedule.first_seen, schedule.expression, schedule.zone, schedule.engine
 FROM task
 LEFT JOIN schedule ON schedule.task = task.name AND schedule.first_seen = (
-    SELECT max(newest.first_seen)
+    SELECT newest.first_seen
     FROM schedule AS newest
     WHERE newest.task = task.name
+    ORDER BY newest.last_seen DESC, newest.first_seen DESC
+    LIMIT 1
 )
 WHERE :task IS NULL OR task.name = :task
 ORDER BY task.name;
