@@ -6,11 +6,9 @@ must not fall back to a file: every host would then win against nobody.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 from once import host
 from once.errors import NoDatabaseSet
@@ -27,14 +25,14 @@ FIRST_TIME = (
 SET_IT = "set db in /etc/once.toml (cron drops your environment), or --db local for a record of this host alone"
 
 
-def default_address(settings: Settings, environ: Mapping[str, str], *, root: Path = Path("/")) -> str:
+def default_address(settings: Settings, environ: Mapping[str, str], *, root: str = "/") -> str:
     """`local`, or a refusal. Raises NoDatabaseSet."""
     if settings.unreadable:
-        files = ", ".join(str(file) for file in settings.unreadable)
+        files = ", ".join(settings.unreadable)
         raise NoDatabaseSet(
             why=f"and {files} cannot be read by {host.user_name()}", repair=f"chmod +r {files}, or --db"
         )
-    used = last_use(settings.state_dir, shared=root / "var/lib/once")
+    used = last_use(settings.state_dir, shared=f"{root}/var/lib/once")
     if used:
         raise NoDatabaseSet(why=f"but this host used {used}", repair=SET_IT)
     if host.in_container(environ, root=root):
@@ -45,33 +43,39 @@ def default_address(settings: Settings, environ: Mapping[str, str], *, root: Pat
     return "local"
 
 
-def note_use(state_dir: Path, name: str) -> None:
+def note_use(state_dir: str, name: str) -> None:
     """Remember that this host's record is in that database. Best effort: a run is not refused for want of the note."""
-    path = state_dir / USED
+    import json
+
+    path = os.path.join(state_dir, USED)
     try:
         if _noted(path) == name:
             os.utime(path)
             return
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps({"db": name}), encoding="utf-8")
-        draft.replace(path)
+        os.makedirs(state_dir, mode=0o700, exist_ok=True)
+        draft = f"{path}.{os.getpid()}"
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump({"db": name}, file)
+        os.replace(draft, path)
     except OSError:
         return
 
 
-def last_use(state_dir: Path, *, shared: Path = Path("/var/lib/once")) -> str | None:
+def last_use(state_dir: str, *, shared: str = "/var/lib/once") -> str | None:
     """Which database this user, or root for this host, used last, and until when; None if never."""
-    for path in (state_dir / USED, shared / USED):
+    for path in (os.path.join(state_dir, USED), os.path.join(shared, USED)):
         name = _noted(path)
         if name:
-            until = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+            until = datetime.fromtimestamp(os.stat(path).st_mtime, UTC).astimezone()
             return f"{name} until {until:%a %Y-%m-%d %H:%M}"
     return None
 
 
-def _noted(path: Path) -> str | None:
+def _noted(path: str) -> str | None:
     try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["db"])
+        with open(path, encoding="utf-8") as file:
+            import json
+
+            return str(json.load(file)["db"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from once.clock import Clock
@@ -40,28 +39,28 @@ class Delivery(NamedTuple):
 class Journal:
     """The entries in one directory. Making the object touches no disk."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: str) -> None:
         self.directory = directory
 
     def keep(self, entry: Entry) -> None:
         """Write the entry down so that it survives a crash. Raises OSError; keeping it again changes nothing."""
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
         path = self._path(entry)
-        draft = path.with_suffix(f".{os.getpid()}")
+        draft = f"{path}.{os.getpid()}"
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
                 file.write(_written(entry))
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
+            os.replace(draft, path)
         except OSError:
-            draft.unlink(missing_ok=True)
+            _remove(draft)
             raise
         _sync_directory(self.directory)
 
     def drop(self, entry: Entry) -> None:
         """The outcome has been recorded."""
-        self._path(entry).unlink(missing_ok=True)
+        _remove(self._path(entry))
 
     def waiting(self) -> int:
         """How many outcomes wait."""
@@ -91,26 +90,33 @@ class Journal:
             if entry.identity != identity:
                 elsewhere += 1
             elif store.finish(entry.hold, entry.ending) is Recorded.UNKNOWN:
-                self._path(entry).rename(self._path(entry).with_suffix(".unknown"))
+                os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + ".unknown")
                 unknown.append(entry)
             else:
                 self.drop(entry)
                 recorded.append(entry)
         return Delivery(recorded=tuple(recorded), elsewhere=elsewhere, unknown=tuple(unknown))
 
-    def _files(self) -> list[Path]:
+    def _files(self) -> list[str]:
         try:
             names = [entry.name for entry in os.scandir(self.directory) if entry.name.endswith(SUFFIX)]
         except OSError:
             return []
-        return [self.directory / name for name in sorted(names)]
+        return [os.path.join(self.directory, name) for name in sorted(names)]
 
-    def _path(self, entry: Entry) -> Path:
+    def _path(self, entry: Entry) -> str:
         stamp = entry.ending.finished_at.strftime("%Y%m%dT%H%M%S")
-        return self.directory / f"{stamp}-{entry.hold.token}{SUFFIX}"
+        return os.path.join(self.directory, f"{stamp}-{entry.hold.token}{SUFFIX}")
 
 
-def _sync_directory(directory: Path) -> None:
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def _sync_directory(directory: str) -> None:
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -143,11 +149,12 @@ def _written(entry: Entry) -> str:
     )
 
 
-def _read(path: Path) -> Entry | None:
+def _read(path: str) -> Entry | None:
     import json
 
     try:
-        kept: dict[str, Any] = json.loads(path.read_bytes())
+        with open(path, "rb") as file:
+            kept: dict[str, Any] = json.load(file)
         ending = Ending(
             outcome=Outcome(kept["outcome"]),
             reason=kept["reason"],

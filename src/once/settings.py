@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from once import host
 from once.errors import SettingInvalid
 from once.instants import parse_duration
 
-SYSTEM_FILE = Path("/etc/once.toml")
+SYSTEM_FILE = "/etc/once.toml"
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -34,15 +33,15 @@ class Settings(NamedTuple):
     scope: str = ""
     off: bool = False
     record_args: bool = True
-    state_dir: Path = Path()
+    state_dir: str = ""
     state_dir_given: bool = False
-    unreadable: tuple[Path, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
-def resolve(environ: Mapping[str, str], *, system_file: Path = SYSTEM_FILE) -> Settings:
+def resolve(environ: Mapping[str, str], *, system_file: str = SYSTEM_FILE) -> Settings:
     """The settings of this host and user. Raises SettingInvalid, which names file or variable and key."""
     found: dict[str, Any] = {}
-    unreadable: list[Path] = []
+    unreadable: list[str] = []
     for name in READERS:
         variable = f"ONCE_{name.upper()}"
         if variable in environ and (environ[variable] or name != "db"):
@@ -52,32 +51,33 @@ def resolve(environ: Mapping[str, str], *, system_file: Path = SYSTEM_FILE) -> S
         for name in values.keys() - found.keys():
             if name not in READERS:
                 raise SettingInvalid(where=file, why=f"unknown setting {name!r}; known are {', '.join(READERS)}")
-            _take(found, name, values[name], str(file))
+            _take(found, name, values[name], file)
     given = "state_dir" in found
     found.setdefault("state_dir", state_directory(environ))
     return Settings(**found, state_dir_given=given, unreadable=tuple(unreadable))
 
 
-def state_directory(environ: Mapping[str, str]) -> Path:
+def state_directory(environ: Mapping[str, str]) -> str:
     """Where this user's journal and embedded database are: /var/lib/once for root, else by the XDG specification."""
     if os.geteuid() == 0:
-        return Path("/var/lib/once")
+        return "/var/lib/once"
     if environ.get("XDG_STATE_HOME"):
-        return Path(environ["XDG_STATE_HOME"], "once")
+        return os.path.join(environ["XDG_STATE_HOME"], "once")
     home = host.home(environ)
-    return home / ".local/state/once" if home else Path(f"/var/tmp/once-{os.geteuid()}")  # noqa: S108 — a user without a home; the journal makes it private
+    return os.path.join(home, ".local/state/once") if home else f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — a user without a home; the journal makes it private
 
 
-def _files(environ: Mapping[str, str], system_file: Path) -> list[Path]:
+def _files(environ: Mapping[str, str], system_file: str) -> list[str]:
     home = host.home(environ)
     if environ.get("XDG_CONFIG_HOME"):
-        return [Path(environ["XDG_CONFIG_HOME"], "once.toml"), system_file]
-    return [home / ".config/once.toml", system_file] if home else [system_file]
+        return [os.path.join(environ["XDG_CONFIG_HOME"], "once.toml"), system_file]
+    return [os.path.join(home, ".config/once.toml"), system_file] if home else [system_file]
 
 
-def _read(file: Path, unreadable: list[Path]) -> dict[str, Any]:
+def _read(file: str, unreadable: list[str]) -> dict[str, Any]:
     try:
-        text = file.read_bytes()
+        with open(file, "rb") as opened:
+            text = opened.read()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError:
@@ -126,10 +126,10 @@ def _size(value: object) -> int:
     return size
 
 
-def _path(value: object) -> Path:
-    path = Path(_text(value))
-    if not path.is_absolute():
-        raise ValueError(f"must be an absolute path, not {str(path)!r}")
+def _path(value: object) -> str:
+    path = _text(value)
+    if not os.path.isabs(path):
+        raise ValueError(f"must be an absolute path, not {path!r}")
     return path
 
 

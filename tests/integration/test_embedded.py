@@ -22,12 +22,12 @@ def bare_host(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(state_dir=tmp_path / "state")
+    return Settings(state_dir=str(tmp_path / "state"))
 
 
 def test_a_plain_host_keeps_its_own_record(settings: Settings, bare_host: Path) -> None:
     """One host needs no set-up."""
-    assert default_address(settings, {}, root=bare_host) == "local"
+    assert default_address(settings, {}, root=str(bare_host)) == "local"
 
 
 @pytest.mark.parametrize("file", [".dockerenv", "run/.containerenv"])
@@ -37,39 +37,39 @@ def test_a_container_never_falls_back(settings: Settings, bare_host: Path, file:
     path.parent.mkdir(exist_ok=True)
     path.touch()
     with pytest.raises(NoDatabaseSet, match="a container's own file"):
-        default_address(settings, {}, root=bare_host)
+        default_address(settings, {}, root=str(bare_host))
 
 
 def test_a_pod_never_falls_back(settings: Settings, bare_host: Path) -> None:
     """Kubernetes tells by a variable."""
     with pytest.raises(NoDatabaseSet, match="ONCE_DB in the container's environment"):
-        default_address(settings, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, root=bare_host)
+        default_address(settings, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, root=str(bare_host))
 
 
 def test_a_host_that_used_postgresql_never_falls_back(settings: Settings, bare_host: Path) -> None:
     """Cron drops the environment in which the address stood."""
     note_use(settings.state_dir, "db1/ops")
     with pytest.raises(NoDatabaseSet, match=r"but this host used db1/ops until .*cron drops your environment"):
-        default_address(settings, {}, root=bare_host)
+        default_address(settings, {}, root=str(bare_host))
 
 
 def test_what_root_used_binds_every_user_of_the_host(tmp_path: Path) -> None:
     """A user's first job must not be the only one that is recorded elsewhere."""
-    note_use(tmp_path / "shared", "db1/ops")
+    note_use(str(tmp_path / "shared"), "db1/ops")
 
-    assert (last_use(tmp_path / "own", shared=tmp_path / "shared") or "").startswith("db1/ops until ")
+    assert (last_use(str(tmp_path / "own"), shared=str(tmp_path / "shared")) or "").startswith("db1/ops until ")
 
 
 def test_an_unreadable_settings_file_never_falls_back(settings: Settings, bare_host: Path, tmp_path: Path) -> None:
     """It may be the very file that names the database."""
-    settings = Settings(state_dir=tmp_path, unreadable=(Path("/etc/once.toml"),))
+    settings = Settings(state_dir=str(tmp_path), unreadable=("/etc/once.toml",))
     with pytest.raises(NoDatabaseSet, match=r"/etc/once.toml cannot be read by"):
-        default_address(settings, {}, root=bare_host)
+        default_address(settings, {}, root=str(bare_host))
 
 
 def test_a_note_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     """A run is not refused for want of it."""
     (tmp_path / "file").touch()
-    note_use(tmp_path / "file" / "below", "db1/ops")
+    note_use(str(tmp_path / "file" / "below"), "db1/ops")
 
-    assert last_use(tmp_path / "file" / "below", shared=tmp_path) is None
+    assert last_use(str(tmp_path / "file" / "below"), shared=str(tmp_path)) is None

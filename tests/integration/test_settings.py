@@ -25,16 +25,16 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def test_without_files_and_variables_nothing_is_set(environ: dict[str, str], system_file: Path, tmp_path: Path) -> None:
     """The defaults are those of a host without any set-up."""
-    found = resolve(environ, system_file=system_file)
+    found = resolve(environ, system_file=str(system_file))
 
-    assert found == Settings(state_dir=tmp_path / "state", state_dir_given=True)
+    assert found == Settings(state_dir=str(tmp_path / "state"), state_dir_given=True)
 
 
 def test_the_environment_beats_the_users_file_beats_the_system_file(environ: dict[str, str], system_file: Path) -> None:
     """The first that has a value wins, value by value."""
     system_file.write_text('db = "system"\ntz = "Europe/Berlin"\nscope = "eu"\n')
     (Path(environ["HOME"]) / ".config/once.toml").write_text('db = "user"\ntz = "Asia/Tokyo"\n')
-    found = resolve(environ | {"ONCE_DB": "variable"}, system_file=system_file)
+    found = resolve(environ | {"ONCE_DB": "variable"}, system_file=str(system_file))
 
     assert (found.db, found.db_from, found.tz, found.scope) == ("variable", "ONCE_DB", "Asia/Tokyo", "eu")
 
@@ -42,7 +42,7 @@ def test_the_environment_beats_the_users_file_beats_the_system_file(environ: dic
 def test_an_empty_database_variable_is_no_database(environ: dict[str, str], system_file: Path) -> None:
     """`ONCE_DB=` in a unit file must not hide what /etc/once.toml says."""
     system_file.write_text('db = "system"\n')
-    found = resolve(environ | {"ONCE_DB": ""}, system_file=system_file)
+    found = resolve(environ | {"ONCE_DB": ""}, system_file=str(system_file))
 
     assert (found.db, found.db_from) == ("system", str(system_file))
 
@@ -50,7 +50,7 @@ def test_an_empty_database_variable_is_no_database(environ: dict[str, str], syst
 def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file: Path) -> None:
     """In a file as TOML has them, in a variable as text."""
     system_file.write_text('lease = "90s"\nmax_skew = 30\noff = true\nrecord_args = false\n')
-    found = resolve(environ | {"ONCE_TAIL": "0", "ONCE_OFF": "0"}, system_file=system_file)
+    found = resolve(environ | {"ONCE_TAIL": "0", "ONCE_OFF": "0"}, system_file=str(system_file))
 
     assert (found.lease, found.max_skew, found.tail) == (timedelta(seconds=90), timedelta(seconds=30), 0)
     assert (found.off, found.record_args) == (False, False)
@@ -74,7 +74,7 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
     system_file.write_text(text)
     del environ["ONCE_STATE_DIR"]
     with pytest.raises(SettingInvalid) as refusal:
-        resolve(environ, system_file=system_file)
+        resolve(environ, system_file=str(system_file))
 
     assert str(refusal.value).startswith(str(system_file))
     assert said in str(refusal.value)
@@ -83,7 +83,7 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
 def test_a_bad_variable_is_refused_by_name(environ: dict[str, str], system_file: Path) -> None:
     """The reader knows which of five places to mend."""
     with pytest.raises(SettingInvalid) as refusal:
-        resolve(environ | {"ONCE_TAIL": "lots"}, system_file=system_file)
+        resolve(environ | {"ONCE_TAIL": "lots"}, system_file=str(system_file))
 
     assert "ONCE_TAIL" in str(refusal.value)
 
@@ -91,6 +91,6 @@ def test_a_bad_variable_is_refused_by_name(environ: dict[str, str], system_file:
 def test_a_file_that_is_a_directory_or_may_not_be_read_is_told(environ: dict[str, str], system_file: Path) -> None:
     """It may have named a database, so the embedded default must not take its place."""
     system_file.mkdir()
-    found = resolve(environ, system_file=system_file)
+    found = resolve(environ, system_file=str(system_file))
 
-    assert found.unreadable == (system_file,)
+    assert found.unreadable == (str(system_file),)

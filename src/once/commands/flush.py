@@ -24,7 +24,7 @@ def flush(*, db: str | None, as_json: bool) -> Answer:
       once flush
     """
     where = place(db)
-    journal = Journal(where.settings.state_dir / "journal")
+    journal = Journal(where.journal)
     if not journal.waiting():
         return Answer(verb="flush", lines=[f"Nothing waits in {journal.directory}."], as_json=as_json)
     store = where.open()

@@ -33,6 +33,11 @@ class Place(NamedTuple):
         )
 
     @property
+    def journal(self) -> str:
+        """The directory in which outcomes wait for it."""
+        return os.path.join(self.settings.state_dir, "journal")
+
+    @property
     def shown(self) -> str:
         """The address without any password."""
         return connect.display(self.address)
@@ -45,7 +50,7 @@ class Place(NamedTuple):
     @property
     def is_new_file(self) -> bool:
         """Whether the next verb makes the embedded default's file."""
-        return self.by_default and not (self.settings.state_dir / connect.FILE_NAME).exists()
+        return self.by_default and not os.path.exists(os.path.join(self.settings.state_dir, connect.FILE_NAME))
 
 
 def place(db: str | None, *, known: Settings | None = None) -> Place:

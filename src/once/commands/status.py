@@ -49,7 +49,7 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
 
 
 def _lines(store: Store, known: dict[str, Task], where: Any) -> list[str]:
-    waiting = Journal(where.settings.state_dir / "journal").waiting()
+    waiting = Journal(where.journal).waiting()
     lines = [] if known else [f"No task has been recorded in {store.name} yet."]
     if waiting:
         lines.append(f"{waiting} outcomes wait on this host for their database; once flush delivers them.")

@@ -190,7 +190,7 @@ def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]
             embedded.note_use(where.settings.state_dir, where.shown)
         if is_new:
             for line in embedded.FIRST_TIME:
-                voice.say(line.format(file=where.settings.state_dir / FILE_NAME))
+                voice.say(line.format(file=os.path.join(where.settings.state_dir, FILE_NAME)))
         asked.object_to(facts)
 
     return object_to
@@ -207,7 +207,7 @@ def _ports(where: Place, arrivals: Arrivals, voice: Voice) -> Ports:
         clock=SystemClock(),
         spawn=spawn,
         arrivals=arrivals,
-        journal=Journal(where.settings.state_dir / "journal"),
+        journal=Journal(where.journal),
         voice=voice,
     )
 

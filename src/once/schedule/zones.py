@@ -6,9 +6,9 @@ is taken only as long as every way to imply it, and the zone the task is known b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 from once import errors
 from once.instants import rfc3339
@@ -58,7 +58,7 @@ def resolve(
     return chosen
 
 
-def implied(environ: Mapping[str, str], etc: Path = Path("/etc")) -> list[str]:
+def implied(environ: Mapping[str, str], etc: str = "/etc") -> list[str]:
     """The zones that the host implies, the strongest first, each once: CRON_TZ, TZ, then /etc/localtime.
 
     The names are not checked. Raises ZoneAmbiguous for an /etc/localtime that does not tell its name.
@@ -72,17 +72,26 @@ def implied(environ: Mapping[str, str], etc: Path = Path("/etc")) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _of_host(etc: Path) -> str:
-    localtime, timezone = etc / "localtime", etc / "timezone"
-    if localtime.is_symlink():
-        for target in (localtime.readlink(), localtime.resolve()):
-            if "zoneinfo" in target.parts:
-                return _named_by(str(target))
-    if timezone.is_file() and (name := timezone.read_text(errors="replace").strip()):
+def _of_host(etc: str) -> str:
+    localtime = f"{etc}/localtime"
+    if os.path.islink(localtime):
+        for target in (os.readlink(localtime), os.path.realpath(localtime)):
+            if "/zoneinfo/" in target:
+                return _named_by(target)
+    if name := _content(f"{etc}/timezone").decode(errors="replace").strip():
         return name
-    if localtime.is_file() and localtime.read_bytes().strip().rpartition(b"\n")[2] not in ALWAYS_UTC:
+    rule = _content(localtime).strip().rpartition(b"\n")[2]
+    if os.path.isfile(localtime) and rule not in ALWAYS_UTC:
         raise errors.ZoneAmbiguous(why=f"{localtime} is a copy that does not tell which zone it is")
     return "UTC"
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _named_by(value: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from pathlib import Path
 
 from once.clock import Clock
 from once.errors import AddressInvalid
@@ -18,7 +17,7 @@ FILE_NAME = "once.db"
 LONGEST_SECRET = 10_000
 
 
-def open_store(address: str, *, clock: Clock, state_dir: Path, answer_within: timedelta = ANSWERS_WITHIN) -> Store:
+def open_store(address: str, *, clock: Clock, state_dir: str, answer_within: timedelta = ANSWERS_WITHIN) -> Store:
     """The store at an address, not connected yet. `answer_within` bounds the wait for each of the server's answers.
 
     Raises AddressInvalid. `local` is a file in `state_dir`, which is made by the first verb if need be.
@@ -63,7 +62,7 @@ def _followed(address: Address) -> Address:
     return found
 
 
-def _database(address: Address, *, clock: Clock, state_dir: Path, answer_within: timedelta) -> Database:
+def _database(address: Address, *, clock: Clock, state_dir: str, answer_within: timedelta) -> Database:
     if address.kind in (Kind.URI, Kind.KEYWORDS):
         from once.store.postgres import PostgresDatabase
 
@@ -71,7 +70,7 @@ def _database(address: Address, *, clock: Clock, state_dir: Path, answer_within:
     from once.store.sqlite import SqliteDatabase
 
     if address.kind is Kind.LOCAL:
-        path = os.path.abspath(state_dir / FILE_NAME)
+        path = os.path.abspath(os.path.join(state_dir, FILE_NAME))
         return SqliteDatabase(path, name=f"sqlite:{path}", clock=clock, makes_directory=True)
     path = os.path.abspath(os.path.expanduser(address.rest))
     return SqliteDatabase(path, name=f"sqlite:{path}", clock=clock)
