@@ -23,6 +23,7 @@ from tests.conformance.claims import LEASE, claim, ending, held, slot
 from tests.databases import Server, free_port
 
 NOWHERE = Path("/nowhere")
+OURS = "FROM pg_stat_activity WHERE application_name = 'once' AND datname = current_database()"
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ class TestBrokenConnections:
     def test_a_connection_that_was_terminated_is_made_anew(self, store: Store, admin: psycopg.Connection) -> None:
         """A restart or a failover between two beats."""
         hold = held(store)
-        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'once'")
+        admin.execute(f"SELECT pg_terminate_backend(pid) {OURS}")
         with pytest.raises(Unreachable):
             store.beat(hold, LEASE)
 
@@ -137,7 +138,7 @@ class TestBrokenConnections:
         """TCP stays up, and nothing comes."""
         store = opened(server.address(database), answer_within=timedelta(seconds=0.3))
         hold = held(store)
-        (pid,) = admin.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'once'").fetchone()
+        (pid,) = admin.execute(f"SELECT pid {OURS}").fetchone()
         try:
             os.kill(pid, signal.SIGSTOP)
         except (ProcessLookupError, PermissionError):

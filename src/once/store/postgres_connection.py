@@ -7,8 +7,8 @@ itself is bounded, here. Nothing is prepared and no setting is left behind: a po
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
+from select import POLLIN, POLLOUT, poll
 from time import monotonic
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from psycopg.abc import RV, PQGen
 from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
+from psycopg.waiting import Ready, Wait
 
 DEFAULTS = {
     "connect_timeout": "5",
@@ -63,23 +64,29 @@ class BoundedConnection(psycopg.Connection[DictRow]):
         connection.answer_within = answer_within.total_seconds()
         return connection
 
-    def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
-        return super().wait(_bounded(gen, self.answer_within), *args, **options)
+    def wait(self, gen: PQGen[RV], *_args: Any, **_options: Any) -> RV:
+        """Drive one of psycopg's generators, as its own `wait` does, and no longer than `answer_within`.
+
+        Not all versions of psycopg look up while they wait, so the loop is ours.
+        """
+        give_up_at = monotonic() + self.answer_within
+        try:
+            wanted = next(gen)
+            while ready := _ready(self.pgconn.socket, wanted, give_up_at - monotonic()):
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            value: RV = done.value
+            return value
+        raise NoAnswer(f"no answer within {self.answer_within:g} s")
 
 
-def _bounded(gen: PQGen[RV], seconds: float) -> Generator[Any, Any, RV]:
-    """The same waiting, given up when it has taken so long. psycopg looks up at least ten times a second."""
-    give_up_at = monotonic() + seconds
-    try:
-        wanted = next(gen)
-        while True:
-            ready = yield wanted
-            if not ready and monotonic() >= give_up_at:
-                raise NoAnswer(f"no answer within {seconds:g} s")
-            wanted = gen.send(ready)
-    except StopIteration as done:
-        value: RV = done.value
-        return value
+def _ready(descriptor: int, wanted: Wait, seconds: float) -> Ready:
+    """What the connection is ready for, if anything; an end or an error counts as all of it, so that libpq finds it."""
+    waiting = poll()
+    waiting.register(descriptor, (POLLIN if wanted & Wait.R else 0) | (POLLOUT if wanted & Wait.W else 0))
+    for _, event in waiting.poll(max(seconds, 0) * 1000):
+        return Ready(Ready.R * bool(event & POLLIN) | Ready.W * bool(event & POLLOUT)) or Ready(wanted)
+    return Ready.NONE
 
 
 class InstantLoader(Loader):
