@@ -61,9 +61,10 @@ class Runner:
             self._ports.clock.sleep(longest * zlib.crc32(name.encode(errors="surrogateescape")) / 2**32)
 
     def _turned_away(self, answer: TurnedAway) -> int:
-        line = wording.skipped(answer.skip, self._start.claim)
-        if answer.recorded or answer.skip.reason in wording.SPEAKS:
-            self._ports.voice.say(line)
-        else:
-            self._ports.voice.mention(line)
+        skip, claim, voice = answer.skip, self._start.claim, self._ports.voice
+        is_told = answer.recorded or claim.by_hand or skip.reason in wording.SPEAKS
+        (voice.say if is_told else voice.mention)(wording.skipped(skip, claim))
+        drift = wording.drift(skip, claim, answer.facts)
+        if drift:
+            (voice.say if wording.is_news(claim, answer.facts) else voice.mention)(drift)
         return self._start.skip_code

@@ -6,15 +6,18 @@ from datetime import timedelta
 
 from once.command import Limits
 from once.instants import in_words, rfc3339
-from once.run import Hold
+from once.run import Hold, Line, Slot
 from once.store.base import Claim
-from once.verdict import Brief, Go, Reason, Skip, Verdict, Wait
+from once.verdict import Brief, Facts, Go, Reason, Skip, Verdict, Wait
 
 SPEAKS = frozenset((Reason.FIRST_SIGHT,))
 """Skips that are said though nothing is recorded."""
 
-OFF_SCHEDULE = timedelta(minutes=5)
+TAKEN = frozenset((Reason.DONE, Reason.HELD, Reason.FAILED))
+"""Skips of a slot that another start has taken."""
 
+OFF_SCHEDULE = timedelta(minutes=5)
+"""A start is off schedule when it is more than this late, and more than half the distance to the next slot."""
 
 SKIPPED = {
     Reason.SETTLED: "{subject} is settled: its history was pruned; nothing was run",
@@ -46,12 +49,47 @@ def skipped(skip: Skip, claim: Claim) -> str:
 
 def off_schedule(claim: Claim) -> str | None:
     """A line for a start that runs though it is far from its slot; None for one on time, or given by hand."""
-    if claim.slot is None or claim.by_hand or claim.wish.on_time is None:
+    if claim.slot is None or claim.line is None or claim.wish.on_time is None:
         return None
     late = claim.wish.fired_at - claim.slot.at
-    if late <= max(OFF_SCHEDULE, claim.wish.on_time):
+    if late <= OFF_SCHEDULE:
+        return None
+    from once.schedule import Schedule
+
+    coming = next(Schedule.of(claim.line).after(claim.slot.at), None)
+    if coming is None or late <= (coming - claim.slot.at) / 2:
         return None
     return f"off schedule: runs slot {slot_text(claim)}, {in_words(_whole(late))} late"
+
+
+def drift(skip: Skip, claim: Claim, facts: Facts) -> str | None:
+    """A line for a loser whose schedule or command is not the winner's, on another host; None where they agree.
+
+    Only of two starts that came for the slot at its time: between others a line may simply have been edited.
+    """
+    is_on_time = claim.slot and claim.wish.on_time and claim.wish.fired_at - claim.slot.at <= claim.wish.on_time
+    if not is_on_time or skip.reason not in TAKEN or skip.run is None or skip.run.host == claim.holder.host:
+        return None
+    found = []
+    if claim.line and facts.line and claim.line != facts.line:
+        found.append(f"the schedule here is {_line_text(claim.line)}, there {_line_text(facts.line)}")
+    if facts.command_hash not in (None, claim.command_hash):
+        found.append(f"the command is another (once show {claim.task} {skip.run.number})")
+    return f"drift from run {skip.run.number} on {skip.run.host}: {'; '.join(found)}" if found else None
+
+
+def is_news(claim: Claim, facts: Facts) -> bool:
+    """Whether drift is to be told also where nobody asks: as soon as it is there, and again at a day's first slot.
+
+    cron mails what is said: a line at every losing start of every minute would be noise, one a day is a reminder.
+    """
+    if not facts.seen_today:
+        return True
+    from once.schedule import Schedule
+
+    assert claim.slot is not None and claim.line is not None
+    before = next(Schedule.of(claim.line).before(claim.slot.at), None)
+    return before is None or before.date() != claim.slot.at.date()
 
 
 def rehearsal(verdict: Verdict, claim: Claim) -> str:
@@ -72,17 +110,28 @@ def timed_out(hold: Hold, limits: Limits) -> str:
 
 def slot_text(claim: Claim) -> str:
     """The slot as people know it: local time, zone, and the instant in UTC."""
-    assert claim.slot is not None
-    zone = claim.line.zone if claim.line else "UTC"
-    return f"{claim.slot.local.replace('T', ' ')} {zone} ({rfc3339(claim.slot.at)})"
+    assert claim.slot is not None and claim.line is not None
+    return _slot_text(claim.slot, claim.line)
 
 
 def _ways_on(claim: Claim) -> str:
     from once.schedule import Schedule
 
     assert claim.line is not None
-    coming = next(Schedule.parse(claim.line.expression, claim.line.zone).after(claim.wish.fired_at))
-    return f"the next slot is {rfc3339(coming)}; --slot last runs this one now"
+    schedule = Schedule.of(claim.line)
+    coming = next(schedule.after(claim.wish.fired_at), None)
+    if coming is None:
+        return "there is no other; --slot last runs it now"
+    return f"the next is {_slot_text(schedule.slot_of(coming), claim.line)}; --slot last runs this one now"
+
+
+def _slot_text(slot: Slot, line: Line) -> str:
+    return f"{slot.local.replace('T', ' ')} {line.zone} ({rfc3339(slot.at)})"
+
+
+def _line_text(line: Line) -> str:
+    by = "" if line.engine == "cron" else f" by {line.engine}"
+    return f'"{line.expression}" {line.zone}{by}'
 
 
 def _lateness(claim: Claim) -> str:
