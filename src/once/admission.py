@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from typing import NamedTuple
 
 from once.clock import Clock, Fired
 from once.errors import ClockOff, OnceError, TaskNameTaken, Unreachable
 from once.instants import in_words, rfc3339
 from once.journal import Journal
 from once.lease import Lease
+from once.noun import Noun
 from once.run import Hold
 from once.signals import Arrivals, Interrupted
 from once.start import Patience
@@ -31,7 +31,7 @@ KEEPS_CONNECTION = 2.0
 """Seconds. A longer pause between two looks is not worth a connection."""
 
 
-class Admitted(NamedTuple):
+class Admitted(Noun):
     """We are the holder of this run. `lease` is trusted from when the first try of the claim was sent."""
 
     hold: Hold
@@ -40,7 +40,7 @@ class Admitted(NamedTuple):
     facts: Facts
 
 
-class TurnedAway(NamedTuple):
+class TurnedAway(Noun):
     """The command is not to run. `recorded`: this very start wrote the skip down."""
 
     skip: Skip
@@ -145,7 +145,7 @@ class Admission:
         """The clock guard: host minus database, with the start's own time carried forward."""
         host_time = self._fired.carried_to(boottime)
         offset = host_time - facts.now
-        self._claim = self._claim._replace(clock_offset=offset)
+        self._claim = self._claim.replaced(clock_offset=offset)
         if abs(offset) > self._patience.max_skew:
             raise ClockOff(
                 host_time=rfc3339(host_time.replace(microsecond=0)),

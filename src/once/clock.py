@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from once.noun import Noun
 
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -46,7 +48,7 @@ class SystemClock:
         time.sleep(seconds)
 
 
-class Fired(NamedTuple):
+class Fired(Noun):
     """When this process was started: by the wall clock once, and carried forward by CLOCK_BOOTTIME from then on."""
 
     at: datetime

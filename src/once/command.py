@@ -9,17 +9,19 @@ import signal
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from once.noun import Noun
 
 
-class Exited(NamedTuple):
+class Exited(Noun):
     """The command itself has ended, at this CLOCK_BOOTTIME. Processes it left behind may go on."""
 
     wait_status: int
     at_boottime: float
 
 
-class Signalled(NamedTuple):
+class Signalled(Noun):
     """A signal came for `once`, to be forwarded or acted upon."""
 
     signum: int
@@ -39,7 +41,7 @@ class PastLease(StrEnum):
     CONTINUE = "continue"
 
 
-class Limits(NamedTuple):
+class Limits(Noun):
     """How long the command may run and how it is stopped."""
 
     timeout: timedelta | None = None

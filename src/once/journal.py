@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from once.clock import Clock
+from once.noun import Noun
 from once.run import Ending, Hold, Outcome
 from once.store.base import Recorded, Store
 
 SUFFIX = ".json"
 
 
-class Entry(NamedTuple):
+class Entry(Noun):
     """One outcome that waits: which store, which run, how it ended. `store` is the address as messages show it."""
 
     identity: str
@@ -28,7 +29,7 @@ class Entry(NamedTuple):
     ending: Ending
 
 
-class Delivery(NamedTuple):
+class Delivery(Noun):
     """What a delivery came to: outcomes recorded, left for another store, and set aside because no row knows them."""
 
     recorded: tuple[Entry, ...] = ()

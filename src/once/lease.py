@@ -27,7 +27,8 @@ touched is revived by the very beat that asks; the row lock decides the race wit
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import NamedTuple
+
+from once.noun import Noun
 
 SHORTEST = timedelta(seconds=5)
 """Below this a busy host or a failover of the database would lose leases for nothing."""
@@ -39,7 +40,7 @@ KEEPS_NO_CONNECTION = timedelta(seconds=10)
 """From this distance between beats on, each beat makes a connection of its own."""
 
 
-class Lease(NamedTuple):
+class Lease(Noun):
     """The holder's side of a lease. `sent` is CLOCK_BOOTTIME, in seconds, when the last answered write was sent."""
 
     length: timedelta
@@ -71,4 +72,4 @@ class Lease(NamedTuple):
 
     def extended(self, *, sent: float) -> Lease:
         """The lease after an answered beat that was sent then. Never shorter: answers may overtake each other."""
-        return self._replace(sent=max(self.sent, sent))
+        return self.replaced(sent=max(self.sent, sent))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import signal
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from once.clock import Clock
 from once.command import Output
 from once.errors import OnceError
 from once.journal import Entry, Journal
+from once.noun import Noun
 from once.run import Ending, Hold, Outcome, exit_status_of
 from once.store.base import Recorded, Store
 from once.supervision import Watched
@@ -67,7 +67,7 @@ def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
     return (Outcome.SUCCEEDED if status == 0 else Outcome.STOPPED), reason
 
 
-class Recorder(NamedTuple):
+class Recorder(Noun):
     """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process."""
 
     store: Store

@@ -9,9 +9,9 @@ import os
 import zlib
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 from once.errors import TaskNameInvalid
+from once.noun import Noun
 
 LONGEST_NAME = 200
 """Characters of a task's name, scope included."""
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
         return self not in (Outcome.SKIPPED, Outcome.EXCUSED)
 
 
-class Slot(NamedTuple):
+class Slot(Noun):
     """One instant of a schedule: the identity of a scheduled run.
 
     `local` is the wall clock time in the schedule's zone without offset (`2026-10-25T02:30`), `fold` its PEP 495
@@ -48,7 +48,7 @@ class Slot(NamedTuple):
     fold: int
 
 
-class Line(NamedTuple):
+class Line(Noun):
     """A schedule as written: expression, zone and who fires it (`cron` or `kubernetes`)."""
 
     expression: str
@@ -56,7 +56,7 @@ class Line(NamedTuple):
     engine: str = "cron"
 
 
-class Holder(NamedTuple):
+class Holder(Noun):
     """Who starts a command. `machine` is None where nothing proves that two starts share a machine (containers)."""
 
     host: str
@@ -66,7 +66,7 @@ class Holder(NamedTuple):
     user: str
 
 
-class Hold(NamedTuple):
+class Hold(Noun):
     """What names a holder's own run in every write: the number and the secret token."""
 
     task: str
@@ -74,7 +74,7 @@ class Hold(NamedTuple):
     token: str
 
 
-class Ending(NamedTuple):
+class Ending(Noun):
     """How a run ended, as its holder saw it. `signal` is the signal that killed the command, if one did.
 
     `retry_at` is set when the holder itself will retry: until then nobody else may take the slot.
@@ -92,7 +92,7 @@ class Ending(NamedTuple):
     tail_dropped: int = 0
 
 
-class Run(NamedTuple):
+class Run(Noun):
     """One attempt to run the command: one row of the table."""
 
     task: str
@@ -130,7 +130,7 @@ class Run(NamedTuple):
     once_version: str = ""
 
 
-class Task(NamedTuple):
+class Task(Noun):
     """A task and the little that is known of it beyond its runs."""
 
     name: str

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from once import host
 from once.errors import SettingInvalid
 from once.instants import parse_duration
+from once.noun import Noun
 
 SYSTEM_FILE = "/etc/once.toml"
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
-class Settings(NamedTuple):
+class Settings(Noun):
     """What a host or user has set, before any flag.
 
     `db` is None when nothing names a database, `db_from` says where the address stood. `unreadable` are the files

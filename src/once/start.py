@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import NamedTuple
 
 from once.clock import Clock, Fired
 from once.command import Limits, Spawn
 from once.journal import Journal
+from once.noun import Noun
 from once.signals import Arrivals
 from once.store.base import Claim, Store
 from once.verdict import Facts
 from once.voice import Voice
 
 
-class Patience(NamedTuple):
+class Patience(Noun):
     """How long to wait: for a database that is away, and for another run that is in the way (None: for ever)."""
 
     db_wait: timedelta
@@ -23,7 +23,7 @@ class Patience(NamedTuple):
     max_skew: timedelta = timedelta(seconds=60)
 
 
-class Start(NamedTuple):
+class Start(Noun):
     """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits."""
 
     argv: tuple[str, ...]
@@ -39,7 +39,7 @@ class Start(NamedTuple):
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 
-class Ports(NamedTuple):
+class Ports(Noun):
     """What a run needs of the world.
 
     `open_store` makes a new, unconnected store, whose answers are waited for so long; the keeper has one of its own.

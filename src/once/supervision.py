@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import signal
 from datetime import timedelta
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from once.clock import Clock
 from once.command import Command, Exited, Limits, PastLease, Signalled
 from once.lease import Lease
+from once.noun import Noun
 from once.signals import STOPPING
 from once.store.base import Beat
 from once.voice import Voice
@@ -33,7 +34,7 @@ class Keeping(Protocol):
     def ask(self) -> None: ...
 
 
-class Watched(NamedTuple):
+class Watched(Noun):
     """The command has ended; what `once` did to it meanwhile, and why."""
 
     exited: Exited

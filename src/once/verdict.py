@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
+from once.noun import Noun
 from once.run import Line, Outcome
 
 
@@ -40,7 +40,7 @@ class Reason(StrEnum):
     OVERLAP = "overlap"
 
 
-class Brief(NamedTuple):
+class Brief(Noun):
     """As much of another run as a decision, or the line that explains it, needs."""
 
     number: int
@@ -55,7 +55,7 @@ class Brief(NamedTuple):
     exit_status: int | None
 
 
-class Twin(NamedTuple):
+class Twin(Noun):
     """A run of the same line whose slot has the same local time as the wished one, but is another instant.
 
     Known as one of this line by its time: no other line was in use when it was claimed. It is looked for within three
@@ -67,7 +67,7 @@ class Twin(NamedTuple):
     host: str
 
 
-class Wish(NamedTuple):
+class Wish(Noun):
     """What a start asks for.
 
     `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
@@ -83,7 +83,7 @@ class Wish(NamedTuple):
     min_interval: timedelta = timedelta()
 
 
-class Facts(NamedTuple):
+class Facts(Noun):
     """What the store knows at one moment, by the database's clock `now`.
 
     `latest` is the newest attempt of the wished slot, `blocker` the newest other run that is alive: its row says
@@ -114,13 +114,13 @@ class Facts(NamedTuple):
     twin: Twin | None = None
 
 
-class Go(NamedTuple):
+class Go(Noun):
     """Run the command, as this attempt of the slot."""
 
     attempt: int
 
 
-class Skip(NamedTuple):
+class Skip(Noun):
     """Do not run it. `recorded`: a row says so, if the slot has none yet; `run` is the run that is the reason."""
 
     reason: Reason
@@ -128,7 +128,7 @@ class Skip(NamedTuple):
     run: Brief | None = None
 
 
-class Wait(NamedTuple):
+class Wait(Noun):
     """Ask again later: this run is in the way, and the policy is to wait for its end."""
 
     run: Brief

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from once.noun import Noun
 
 
-class Voice(NamedTuple):
+class Voice(Noun):
     """How much is said. Quiet by default, so that cron sends no mail; on a terminal every skip speaks."""
 
     verb: str

@@ -25,7 +25,7 @@ def start(line: Line, fired_at: datetime, host: str = "a", *, by_hand: bool = Fa
     slot, on_time = plan.slot_for(fired_at), plan.on_time(plan.slot_for(fired_at).at)
     made = claim(slot, line=line, fired_at=fired_at, by=holder(host), on_time=None if by_hand else on_time, **wish)
     since = plan.unbroken_since(slot.at, on_time=fired_at - slot.at <= on_time)
-    return made._replace(by_hand=by_hand, unbroken_since=None if by_hand else since)
+    return made.replaced(by_hand=by_hand, unbroken_since=None if by_hand else since)
 
 
 def begins(store: Store, bench: Bench, line: Line, at: datetime, host: str = "a", **how: Any) -> Verdict:
@@ -212,7 +212,7 @@ class TestTwins:
         """With the run that has it."""
         begins(store, bench, self.BERLIN, self.AT)
         other = start(self.BERLIN, self.AT)
-        other = other._replace(slot=other.slot._replace(at=self.AT + HOUR))
+        other = other.replaced(slot=other.slot.replaced(at=self.AT + HOUR))
         twin = store.look(other).twin
 
         assert twin is not None
@@ -258,6 +258,6 @@ class TestTwins:
         """The controller's instant is certain, and an interval is the same in every zone."""
         begins(store, bench, line, self.AT)
         other = start(line, self.AT)
-        other = other._replace(slot=other.slot._replace(at=other.slot.at + HOUR))
+        other = other.replaced(slot=other.slot.replaced(at=other.slot.at + HOUR))
 
         assert store.look(other).twin is None

@@ -64,7 +64,7 @@ def items(once: Once, *arguments: str) -> list[dict[str, Any]]:
 def remember(address: str, tmp_path: Path, task: str, line: Line | None) -> None:
     """The task was seen with this line; None is what `once lock` leaves."""
     store = open_store(address, clock=SystemClock(), state_dir=tmp_path)
-    store.claim(claim(task=task)._replace(line=line))
+    store.claim(claim(task=task).replaced(line=line))
     store.close()
 
 

@@ -24,8 +24,9 @@ class Room:
 
 ROOMS = {
     "errors": Room(0, 0),
+    "noun": Room(0, 0),
     "signals": Room(0, 0),
-    "voice": Room(0, 0),
+    "voice": Room(0, 0, ("noun",)),
     "stdio": Room(0, 0),
     "instants": Room(1, 1),
     "schedule": Room(1, 1, ("instants", "run")),

@@ -32,7 +32,7 @@ KNOWN = Facts(now=SLOT, identity="i", known=True, in_force_since=SLOT - timedelt
 
 def attempt(outcome: Outcome, number: int = 1) -> Brief:
     """An attempt of the wished slot."""
-    return ALIVE._replace(number=7, outcome=outcome, slot=SLOT, attempt=number)
+    return ALIVE.replaced(number=7, outcome=outcome, slot=SLOT, attempt=number)
 
 
 def reason(verdict: Verdict) -> Reason | None:
@@ -48,7 +48,7 @@ def test_a_free_slot_is_run() -> None:
 def test_without_a_slot_only_what_is_alive_is_in_the_way() -> None:
     """Mutual exclusion and nothing else."""
     assert decide(SLOTLESS, KNOWN) == Go(attempt=1)
-    assert decide(SLOTLESS, KNOWN._replace(settled_through=SLOT + MINUTE)) == Go(attempt=1)
+    assert decide(SLOTLESS, KNOWN.replaced(settled_through=SLOT + MINUTE)) == Go(attempt=1)
 
 
 class TestTheSlot:
@@ -59,43 +59,43 @@ class TestTheSlot:
     )
     def test_what_is_settled_is_settled(self, through: datetime, verdict: Reason | None) -> None:
         """Up to and with the instant itself."""
-        assert reason(decide(SCHEDULED, KNOWN._replace(settled_through=through))) is verdict
+        assert reason(decide(SCHEDULED, KNOWN.replaced(settled_through=through))) is verdict
 
     def test_a_success_counts_whatever_came_after_it(self) -> None:
         """An operator may have run it again, and failed."""
-        facts = KNOWN._replace(succeeded=True, latest=attempt(Outcome.FAILED, 2))
+        facts = KNOWN.replaced(succeeded=True, latest=attempt(Outcome.FAILED, 2))
 
-        assert decide(SCHEDULED._replace(attempts=9), facts) == Skip(Reason.DONE, run=facts.latest)
+        assert decide(SCHEDULED.replaced(attempts=9), facts) == Skip(Reason.DONE, run=facts.latest)
 
     @pytest.mark.parametrize(
         ("outcome", "why"), [(Outcome.SKIPPED, Reason.SKIPPED_BEFORE), (Outcome.EXCUSED, Reason.EXCUSED)]
     )
     def test_a_recorded_skip_or_excuse_settles_it(self, outcome: Outcome, why: Reason) -> None:
         """It was somebody's decision."""
-        assert reason(decide(SCHEDULED._replace(attempts=9), KNOWN._replace(latest=attempt(outcome)))) is why
+        assert reason(decide(SCHEDULED.replaced(attempts=9), KNOWN.replaced(latest=attempt(outcome)))) is why
 
     @pytest.mark.parametrize("outcome", [Outcome.RUNNING, Outcome.FAILED], ids=["at work", "about to retry"])
     def test_what_is_held_is_not_ours(self, outcome: Outcome) -> None:
         """While the holder lives, whether it works or waits to try again."""
-        facts = KNOWN._replace(latest=attempt(outcome), latest_alive=True)
+        facts = KNOWN.replaced(latest=attempt(outcome), latest_alive=True)
 
-        assert decide(SCHEDULED._replace(attempts=9), facts) == Skip(Reason.HELD, run=facts.latest)
+        assert decide(SCHEDULED.replaced(attempts=9), facts) == Skip(Reason.HELD, run=facts.latest)
 
     @pytest.mark.parametrize(
         "outcome", [Outcome.RUNNING, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STOPPED, Outcome.LOST]
     )
     def test_what_came_to_nothing_is_tried_again_while_attempts_are_left(self, outcome: Outcome) -> None:
         """Not once more."""
-        facts = KNOWN._replace(latest=attempt(outcome, 2))
+        facts = KNOWN.replaced(latest=attempt(outcome, 2))
 
-        assert decide(SCHEDULED._replace(attempts=3), facts) == Go(attempt=3)
-        assert decide(SCHEDULED._replace(attempts=2), facts) == Skip(Reason.FAILED, run=facts.latest)
+        assert decide(SCHEDULED.replaced(attempts=3), facts) == Go(attempt=3)
+        assert decide(SCHEDULED.replaced(attempts=2), facts) == Skip(Reason.FAILED, run=facts.latest)
 
     def test_what_was_cancelled_is_final(self) -> None:
         """Attempts or not."""
-        facts = KNOWN._replace(latest=attempt(Outcome.CANCELLED))
+        facts = KNOWN.replaced(latest=attempt(Outcome.CANCELLED))
 
-        assert reason(decide(SCHEDULED._replace(attempts=9), facts)) is Reason.CANCELLED
+        assert reason(decide(SCHEDULED.replaced(attempts=9), facts)) is Reason.CANCELLED
 
 
 class TestFirstSight:
@@ -104,27 +104,27 @@ class TestFirstSight:
     @pytest.mark.parametrize(("late", "why"), [(5 * MINUTE, None), (5 * MINUTE + SECOND, Reason.FIRST_SIGHT)])
     def test_a_new_schedule_runs_only_on_time(self, late: timedelta, why: Reason | None) -> None:
         """On time is as long as the wish says."""
-        facts = KNOWN._replace(in_force_since=None)
+        facts = KNOWN.replaced(in_force_since=None)
 
-        assert reason(decide(SCHEDULED._replace(fired_at=SLOT + late), facts)) is why
+        assert reason(decide(SCHEDULED.replaced(fired_at=SLOT + late), facts)) is why
 
     @pytest.mark.parametrize(("since", "why"), [(SLOT, None), (SLOT + SECOND, Reason.NOT_IN_FORCE)])
     def test_a_slot_from_before_it_was_in_force_does_not_run_late(self, since: datetime, why: Reason | None) -> None:
         """Noted once, and not again."""
-        wish = SCHEDULED._replace(fired_at=SLOT + 10 * MINUTE)
+        wish = SCHEDULED.replaced(fired_at=SLOT + 10 * MINUTE)
 
-        assert reason(decide(wish, KNOWN._replace(in_force_since=since))) is why
+        assert reason(decide(wish, KNOWN.replaced(in_force_since=since))) is why
 
     def test_a_slot_that_was_given_by_hand_always_counts(self) -> None:
         """It is an operator's word."""
-        wish = SCHEDULED._replace(on_time=None, fired_at=SLOT + timedelta(days=3))
+        wish = SCHEDULED.replaced(on_time=None, fired_at=SLOT + timedelta(days=3))
 
-        assert decide(wish, KNOWN._replace(in_force_since=None)) == Go(attempt=1)
+        assert decide(wish, KNOWN.replaced(in_force_since=None)) == Go(attempt=1)
 
     def test_a_slot_that_was_tried_is_in_force(self) -> None:
         """Its next attempt does not have to be on time."""
-        facts = KNOWN._replace(in_force_since=None, latest=attempt(Outcome.FAILED))
-        wish = SCHEDULED._replace(attempts=2, fired_at=SLOT + timedelta(days=1))
+        facts = KNOWN.replaced(in_force_since=None, latest=attempt(Outcome.FAILED))
+        wish = SCHEDULED.replaced(attempts=2, fired_at=SLOT + timedelta(days=1))
 
         assert decide(wish, facts) == Go(attempt=2)
 
@@ -135,8 +135,8 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("facts", "why"),
         [
-            (KNOWN._replace(retired=True, paused=True), Reason.RETIRED),
-            (KNOWN._replace(paused=True, blocker=ALIVE), Reason.PAUSED),
+            (KNOWN.replaced(retired=True, paused=True), Reason.RETIRED),
+            (KNOWN.replaced(paused=True, blocker=ALIVE), Reason.PAUSED),
         ],
     )
     def test_a_retired_or_paused_task_does_not_run(self, facts: Facts, why: Reason) -> None:
@@ -147,28 +147,28 @@ class TestPolicy:
     @pytest.mark.parametrize(("late", "why"), [(MINUTE, None), (MINUTE + SECOND, Reason.LATE)])
     def test_a_start_has_its_time(self, late: timedelta, why: Reason | None) -> None:
         """By the host's clock, as the slot is."""
-        wish = SCHEDULED._replace(start_within=MINUTE, fired_at=SLOT + late)
+        wish = SCHEDULED.replaced(start_within=MINUTE, fired_at=SLOT + late)
 
         assert reason(decide(wish, KNOWN)) is why
 
     @pytest.mark.parametrize(("ago", "why"), [(59 * SECOND, Reason.TOO_SOON), (MINUTE, None)])
     def test_starts_keep_their_distance(self, ago: timedelta, why: Reason | None) -> None:
         """By the store's clock, and whatever the slot."""
-        facts = KNOWN._replace(last_claimed_at=SLOT - ago)
+        facts = KNOWN.replaced(last_claimed_at=SLOT - ago)
 
-        assert reason(decide(SLOTLESS._replace(min_interval=MINUTE), facts)) is why
-        assert reason(decide(SCHEDULED._replace(min_interval=MINUTE), facts)) is why
+        assert reason(decide(SLOTLESS.replaced(min_interval=MINUTE), facts)) is why
+        assert reason(decide(SCHEDULED.replaced(min_interval=MINUTE), facts)) is why
 
     def test_what_is_alive_is_in_the_way(self) -> None:
         """The skip names it."""
-        facts = KNOWN._replace(blocker=ALIVE)
+        facts = KNOWN.replaced(blocker=ALIVE)
 
         assert decide(SCHEDULED, facts) == Skip(Reason.OVERLAP, recorded=True, run=ALIVE)
         assert decide(SLOTLESS, facts) == Skip(Reason.OVERLAP, recorded=False, run=ALIVE)
 
     def test_who_waits_waits_for_it(self) -> None:
         """And asks again."""
-        assert decide(SCHEDULED._replace(overlap=Overlap.WAIT), KNOWN._replace(blocker=ALIVE)) == Wait(ALIVE)
+        assert decide(SCHEDULED.replaced(overlap=Overlap.WAIT), KNOWN.replaced(blocker=ALIVE)) == Wait(ALIVE)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_loser_writes_nothing(verdict: Verdict, writes: bool) -> None:
 briefs = st.none() | st.builds(attempt, st.sampled_from(Outcome), st.integers(1, 4))
 instants = st.none() | st.timedeltas(-timedelta(days=2), timedelta(days=2)).map(lambda distance: SLOT + distance)
 facts_of_any_kind = st.builds(
-    KNOWN._replace,
+    KNOWN.replaced,
     settled_through=instants,
     paused=st.booleans(),
     retired=st.booleans(),
@@ -201,7 +201,7 @@ facts_of_any_kind = st.builds(
     in_force_since=instants,
 )
 wishes_of_any_kind = st.builds(
-    SCHEDULED._replace,
+    SCHEDULED.replaced,
     fired_at=instants.filter(bool),
     attempts=st.integers(1, 5),
     overlap=st.sampled_from(Overlap),

@@ -147,18 +147,18 @@ class TestDrift:
         ("facts", "expected"),
         [
             (FACTS, None),
-            (FACTS._replace(line=None, command_hash=None), None),
+            (FACTS.replaced(line=None, command_hash=None), None),
             (
-                FACTS._replace(line=OTHER),
+                FACTS.replaced(line=OTHER),
                 'the schedule here is "0 17 * * 5" Europe/Berlin, there "0 17 * * 5" UTC',
             ),
             (
-                FACTS._replace(line=BERLIN_FRIDAYS._replace(engine="kubernetes")),
+                FACTS.replaced(line=BERLIN_FRIDAYS.replaced(engine="kubernetes")),
                 'the schedule here is "0 17 * * 5" Europe/Berlin, there "0 17 * * 5" Europe/Berlin by kubernetes',
             ),
-            (FACTS._replace(command_hash="other"), "the command is another (once show report 12)"),
+            (FACTS.replaced(command_hash="other"), "the command is another (once show report 12)"),
             (
-                FACTS._replace(line=OTHER, command_hash="other"),
+                FACTS.replaced(line=OTHER, command_hash="other"),
                 (
                     'the schedule here is "0 17 * * 5" Europe/Berlin, there "0 17 * * 5" UTC; '
                     "the command is another (once show report 12)"
@@ -178,7 +178,7 @@ class TestDrift:
         [
             (Skip(Reason.DONE, run=WINNER), start(late=5 * MINUTE + timedelta(seconds=1))),
             (Skip(Reason.DONE, run=WINNER), start(on_time=None)),
-            (Skip(Reason.DONE, run=WINNER._replace(host="h1")), start()),
+            (Skip(Reason.DONE, run=WINNER.replaced(host="h1")), start()),
             (Skip(Reason.OVERLAP, run=WINNER), start()),
             (Skip(Reason.PAUSED), start()),
             (Skip(Reason.DONE), start()),
@@ -187,7 +187,7 @@ class TestDrift:
     )
     def test_it_is_between_two_hosts_that_came_for_the_same_slot_at_its_time(self, skip: Skip, claim: Claim) -> None:
         """Between other starts somebody may have edited every host's line, and nobody is to be woken for that."""
-        assert wording.drift(skip, claim, FACTS._replace(line=self.OTHER)) is None
+        assert wording.drift(skip, claim, FACTS.replaced(line=self.OTHER)) is None
 
     @pytest.mark.parametrize(
         ("expression", "slot", "seen_today", "expected"),
@@ -206,7 +206,7 @@ class TestDrift:
         """Cron mails what is said: not at every losing start of every minute."""
         claim = start(Line(expression, "UTC"), datetime.fromisoformat(slot))
 
-        assert wording.is_news(claim, FACTS._replace(seen_today=seen_today)) is expected
+        assert wording.is_news(claim, FACTS.replaced(seen_today=seen_today)) is expected
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import NamedTuple
 
 from once import embedded, settings
 from once.clock import SystemClock
 from once.errors import AddressInvalid
 from once.lease import ANSWERS_WITHIN
+from once.noun import Noun
 from once.settings import Settings
 from once.store import connect
 from once.store.address import Kind, read
@@ -19,7 +19,7 @@ WITHHELD = "withheld:"
 """What a command finds in ONCE_DB instead of an address that carries a password; it names no database on purpose."""
 
 
-class Place(NamedTuple):
+class Place(Noun):
     """Where the record is. `by_default`: nobody set it, and this host may keep its own."""
 
     address: str

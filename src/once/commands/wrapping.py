@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any
 
 import click
 
@@ -19,6 +19,7 @@ from once.errors import CommandMissing, DurationInvalid
 from once.instants import in_words
 from once.journal import Journal
 from once.lease import SHORTEST
+from once.noun import Noun
 from once.run import Line, Slot, fingerprint, task_name
 from once.runner import Runner
 from once.settings import Settings
@@ -73,7 +74,7 @@ talk = stacked(
 argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
 
 
-class Options(NamedTuple):
+class Options(Noun):
     """The common options as they were typed; None where a setting or a default is to decide."""
 
     task: str
@@ -95,7 +96,7 @@ class Options(NamedTuple):
     quiet: bool
 
 
-class Asked(NamedTuple):
+class Asked(Noun):
     """What is particular to the verb: which slot, if any, and how long to wait for what."""
 
     verb: str
@@ -106,6 +107,8 @@ class Asked(NamedTuple):
     line: Line | None = None
     wait: timedelta | None = timedelta()
     by_hand: bool = False
+    unbroken_since: datetime | None = None
+    note: str = ""
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 
@@ -117,7 +120,7 @@ def options(given: dict[str, Any], settings_found: Settings) -> Options:
         raise DurationInvalid(
             text=f"--lease {in_words(lease)}", why=f" to trust: a lease is {in_words(SHORTEST)} at least"
         )
-    return typed._replace(task=task_name(typed.task, scope=settings_found.scope), lease=lease)
+    return typed.replaced(task=task_name(typed.task, scope=settings_found.scope), lease=lease)
 
 
 def require_command(typed: Options, verb: str) -> None:
@@ -137,6 +140,8 @@ def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> 
         voice.mention(
             "the password in --db shows in the list of processes; set db in /etc/once.toml, or --db file:PATH"
         )
+    if asked.note:
+        voice.say(asked.note)
     runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
     return runner.rehearse() if typed.dry_run else runner.run()
 
@@ -155,6 +160,7 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         command=typed.argv if found.record_args else typed.argv[:1],
         command_hash=fingerprint(typed.argv),
         by_hand=asked.by_hand,
+        unbroken_since=asked.unbroken_since,
     )
     tail = typed.tail if typed.tail is not None else found.tail
     return Start(

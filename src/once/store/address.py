@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from once.errors import AddressInvalid
+from once.noun import Noun
 
 SCHEMES = ("postgresql://", "postgres://")
 SECRETS = frozenset(("password", "sslpassword"))
@@ -29,7 +29,7 @@ class Kind(StrEnum):
     KEYWORDS = "keywords"
 
 
-class Address(NamedTuple):
+class Address(Noun):
     """An address that was read. `rest`, a path or what libpq is given, may hold a password; `shown` never does."""
 
     kind: Kind

@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from once.noun import Noun
 from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
 from once.verdict import Facts, Verdict, Wish
 
 
-class Claim(NamedTuple):
+class Claim(Noun):
     """One start's request to be the holder. The token is made before the first try and kept for every further one.
 
     `unbroken_since`: a line that was seen from here on has left no slot out before this start, so its interval goes
@@ -40,7 +41,7 @@ class Claim(NamedTuple):
     unbroken_since: datetime | None = None
 
 
-class Claimed(NamedTuple):
+class Claimed(Noun):
     """What came of a claim. `hold` is there exactly when the verdict is Go: this start is the holder."""
 
     verdict: Verdict
@@ -48,7 +49,7 @@ class Claimed(NamedTuple):
     hold: Hold | None = None
 
 
-class Beat(NamedTuple):
+class Beat(Noun):
     """The answer to a beat. When the run is no longer ours, `outcome` and `reason` are what its row says now."""
 
     ours: bool
@@ -66,7 +67,7 @@ class Recorded(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Migration(NamedTuple):
+class Migration(Noun):
     """A numbered, forward-only step of the schema, run in one transaction with its record.
 
     `script` is all of it, for whoever runs it by other means: transaction, step and record.
