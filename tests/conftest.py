@@ -18,18 +18,18 @@ from tests.databases import Server
 TEMPLATE = "once_template"
 KINDS = ("sqlite", "postgres", "pgbouncer")
 
-_room = pytest.StashKey[Path]()
+_caretaker = pytest.StashKey[databases.Caretaker]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The process that begins the session keeps the servers' room; its workers find it in their environment."""
     if databases.ROOM not in os.environ:
-        config.stash[_room] = databases.open_room()
+        config.stash[_caretaker] = databases.open_room()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _room in config.stash:
-        databases.close_room(config.stash[_room])
+    if _caretaker in config.stash:
+        databases.close_room(config.stash[_caretaker])
 
 
 @pytest.fixture(scope="session")

