@@ -19,6 +19,7 @@ class Noun:
 
     def __init_subclass__(cls) -> None:
         cls._fields = tuple(cls.__annotations__)
+        setattr(cls, "__match_args__", cls._fields)  # noqa: B010 — mypy has its own, and takes none from here
         cls._defaults = {name: cls.__dict__[name] for name in cls._fields if name in cls.__dict__}
 
     def __init__(self, *values: Any, **named: Any) -> None:

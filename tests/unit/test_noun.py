@@ -70,3 +70,12 @@ def test_a_function_as_a_default_is_no_method() -> None:
 def test_a_noun_shows_its_fields() -> None:
     """In messages of tests."""
     assert repr(Point(1, rule=abs)) == "Point(x=1, y=0, rule=<built-in function abs>)"
+
+
+def test_a_noun_can_be_matched_by_position() -> None:
+    """In the order of its fields."""
+    match Point(1, 2):
+        case Point(x, y):
+            seen = (x, y)
+
+    assert seen == (1, 2)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from once.noun import Noun
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -17,8 +18,7 @@ STOPPED = frozenset("Tt")
 Prctl = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Noun):
     """One line of the table of processes."""
 
     pid: int

@@ -12,12 +12,12 @@ import gc
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from once.child.kernel import PR_SET_PDEATHSIG, Prctl
 from once.child.search import execute
 from once.errors import CommandNotExecutable, CommandNotFound
+from once.noun import Noun
 
 IGNORED_BY_PYTHON = frozenset((signal.SIGPIPE, signal.SIGXFSZ))
 """The interpreter ignores these for itself, and a command would inherit it."""
@@ -25,8 +25,7 @@ IGNORED_BY_PYTHON = frozenset((signal.SIGPIPE, signal.SIGXFSZ))
 RESET = IGNORED_BY_PYTHON | {signal.SIGCHLD}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(Noun):
     """A command to be: which of its descriptors are which of ours, what it finds blocked, whether it leads a group."""
 
     argv: Sequence[str]

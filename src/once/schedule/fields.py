@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from once.noun import Noun
 from once.schedule.pattern import EVERY, LAST
 
 ITEM = r"(?P<low>\*|[0-9]+|[A-Za-z]+)(?:-(?P<high>[0-9]+|[A-Za-z]+))?(?:/(?P<step>[0-9]+))?"
@@ -29,7 +29,7 @@ class Unreadable(ValueError):
         self.repair = repair
 
 
-class Field(NamedTuple):
+class Field(Noun):
     """One of the five fields. `last_step` is where `N/step` ends: Saturday, not 7, as where `N/step` comes from."""
 
     name: str

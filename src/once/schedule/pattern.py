@@ -1,7 +1,6 @@
 """The local times that five cron fields name: pure calendar arithmetic, without zones.
 
-Everything here is wall clock time, so datetimes are naive. Weekdays count from Sunday, 0, as cron's do. The nouns of
-this package are NamedTuples, not dataclasses: defining one costs a third, and every start of every host pays for it.
+Everything here is wall clock time, so datetimes are naive. Weekdays count from Sunday, 0, as cron's do.
 """
 
 from __future__ import annotations
@@ -9,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+
+from once.noun import Noun
 
 LAST = -1
 """The last day of a month among days of the month, or the last such weekday of a month among weekdays."""
@@ -20,7 +20,7 @@ EVERY = 0
 ONE_DAY = timedelta(days=1)
 
 
-class Days(NamedTuple):
+class Days(Noun):
     """Which days of a month: by date, by weekday, or both.
 
     `of_month` holds 1 to 31 and LAST, `of_week` pairs of a weekday and EVERY, 1 to 5, or LAST. `both_must_match` is
@@ -36,7 +36,7 @@ class Days(NamedTuple):
         return _days_within(self, first_weekday, length)
 
 
-class Pattern(NamedTuple):
+class Pattern(Noun):
     """The local times that an expression names.
 
     `follows_real_time` means that they come as often as the clock shows them: nothing in the gap of spring, twice in

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from once import errors
 from once.instants import rfc3339
+from once.noun import Noun
 from once.run import Line, Slot
 from once.schedule import dialect, zone_names
 from once.schedule.slots import BEGINNING, END, INSTANT, Interval, Timetable, WallClock
@@ -26,8 +26,7 @@ EARLIEST_SIGHTING = timedelta(minutes=1)
 """How far a host's clock may be ahead of the store's: the default of the clock guard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Noun):
     """Which slots there are. All instants are aware and in UTC.
 
     `expression` is as written but for blanks; `engine` is who fires it: `cron`, or `kubernetes` for the CronJob
@@ -38,8 +37,8 @@ class Schedule:
 
     expression: str
     zone: str
-    engine: str = "cron"
-    timetable: Timetable = field(kw_only=True, compare=False, repr=False)
+    engine: str
+    timetable: Timetable
 
     @classmethod
     def parse(cls, expression: str, zone: str, *, engine: str = "cron") -> Schedule:

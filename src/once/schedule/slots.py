@@ -14,8 +14,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from once.noun import Noun
 from once.schedule.pattern import Pattern
 from once.schedule.stretches import FIRST_YEAR, LAST_YEAR, Stretch, local, stretches_of
 
@@ -39,7 +40,7 @@ class Timetable(Protocol):
         ...
 
 
-class Interval(NamedTuple):
+class Interval(Noun):
     """`@every`: aligned to the Unix epoch, whatever the zone."""
 
     length: timedelta
@@ -59,7 +60,7 @@ class Interval(NamedTuple):
         return (EPOCH + count * self.length for count in counts)
 
 
-class WallClock(NamedTuple):
+class WallClock(Noun):
     """Local times of a zone."""
 
     pattern: Pattern

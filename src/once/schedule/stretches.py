@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from once.noun import Noun
 
 STRIDE = timedelta(days=2)
 """Below the shortest time between two changes of offset in the tz database: four days (Freetown, September 1939)."""
@@ -22,7 +23,7 @@ FIRST_YEAR, LAST_YEAR = 3, 9997
 """Clear of the ends of datetime, whatever offset and stride are added."""
 
 
-class Change(NamedTuple):
+class Change(Noun):
     """A change of the clocks: at this instant, in UTC, `after` takes the place of the offset `before`."""
 
     at: datetime
@@ -45,7 +46,7 @@ class Change(NamedTuple):
         return self.after > self.before
 
 
-class Stretch(NamedTuple):
+class Stretch(Noun):
     """A time of constant offset, start ≤ instant < end, in UTC, no longer than a calendar year.
 
     `latest` is the change that this offset comes from, if it lies in this year or the one before.
