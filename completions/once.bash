@@ -14,6 +14,7 @@ _once() {
         run:--schedule) words='' ;;
         run:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
         run:--slot) words='' ;;
+        run:--job-name) words='' ;;
         run:--start-within) words='' ;;
         run:--overlap) words='skip' ;;
         run:--min-interval) words='' ;;
@@ -58,7 +59,7 @@ _once() {
         *)
             case $verb in
                 '') words='run lock status runs show next init flush --version -h --help' ;;
-                run) words='--task --schedule --tz --slot --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
+                run) words='--task --schedule --tz --slot --job-name --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
                 runs) words='-n --limit --db --json -h --help' ;;

@@ -38,6 +38,7 @@ complete -c once -n '__once_in run' -l task -x -d 'Under which name the runs are
 complete -c once -n '__once_in run' -l schedule -x -d 'Five cron fields, a macro such as @daily, or @every 15m'
 complete -c once -n '__once_in run' -l tz -x -a '(cd /usr/share/zoneinfo 2>/dev/null; and printf %s\n [A-Z]*/*)' -d 'The schedule’s time zone; default: ONCE_TZ, then the host’s'
 complete -c once -n '__once_in run' -l slot -x -d 'This slot instead of the current one: an instant, or last'
+complete -c once -n '__once_in run' -l job-name -x -d 'The slot in the name of this pod’s Job, made by a Kubernetes CronJob'
 complete -c once -n '__once_in run' -l start-within -x -d 'Later than this after the slot: skip it'
 complete -c once -n '__once_in run' -l overlap -x -a 'skip' -d 'When another run is alive'
 complete -c once -n '__once_in run' -l min-interval -x -d 'Not within this of the last start'

@@ -118,6 +118,24 @@ class SlotInvalid(Refused):
     """{slot} is no slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
 
 
+class SlotNamedTwice(Refused):
+    """--slot {slot} and --job-name {job} both name the slot"""
+
+    hint = "one of the two"
+
+
+class JobNotOfSchedule(Refused):
+    """Job {name} is for {at}, but {expression!r} in {zone} has {before} and {after}: zone, dialect or edit differ"""
+
+    hint = "--schedule and --tz as the CronJob has them (spec.schedule, spec.timeZone)"
+
+
+class ZoneDataDiffer(Refused):
+    """Slot {local} {zone} is {ours} by this host's zone data, but {theirs} by those of {host} (run {number})"""
+
+    hint = "bring the package tzdata up to date on both hosts"
+
+
 class JobNameInvalid(Refused):
     """Job name {name!r} is refused: {why}"""
 

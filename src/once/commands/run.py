@@ -9,15 +9,16 @@ from typing import Any
 import click
 
 from once import clock
-from once.clock import Fired, SystemClock
-from once.commands import wrapping
+from once.clock import SystemClock
+from once.commands import aiming, wrapping
+from once.commands.aiming import Aim
 from once.commands.options import DURATION
-from once.commands.wrapping import Asked, Options
-from once.errors import ScheduleMissing
-from once.instants import parse_instant
-from once.run import Line, Slot
+from once.commands.wrapping import Asked
+from once.errors import ScheduleMissing, SlotNamedTwice, ZoneDataDiffer
+from once.instants import rfc3339
+from once.noun import Noun
+from once.run import Slot
 from once.schedule import Schedule, zones
-from once.settings import Settings
 from once.signals import Arrivals
 from once.verdict import Facts, Overlap, Wish
 
@@ -29,6 +30,9 @@ LONGEST_DB_WAIT = timedelta(hours=1)
 @click.option("--schedule", metavar="EXPR", help="Five cron fields, a macro such as @daily, or @every 15m.")
 @click.option("--tz", metavar="ZONE", help="The schedule's time zone; default: ONCE_TZ, then the host's.")
 @click.option("--slot", metavar="WHEN", help="This slot instead of the current one: an instant, or `last`.")
+@click.option(
+    "--job-name", metavar="NAME", help="The slot in the name of this pod's Job, made by a Kubernetes CronJob."
+)
 @click.option("--start-within", type=DURATION, help="Later than this after the slot: skip it.")
 @click.option(
     "--overlap", type=click.Choice(["skip"]), default="skip", help="When another run is alive.  [default: skip]"
@@ -45,6 +49,7 @@ def run(
     schedule: str | None,
     tz: str | None,
     slot: str | None,
+    job_name: str | None,
     start_within: timedelta | None,
     overlap: str,
     **given: Any,
@@ -61,51 +66,74 @@ def run(
     if schedule is None:
         raise ScheduleMissing(task=typed.task)
     wrapping.require_command(typed, "run")
-    zone = zones.resolve(tz, found.tz, os.environ, expression=schedule, at=fired.at)
-    plan = Schedule.parse(schedule, zone)
-    chosen = _slot(plan, slot, fired.at)
+    job = _job(job_name, slot)
+    at = job.instant if job and job.instant else fired.at
+    zone = zones.resolve(tz, found.tz, os.environ, expression=schedule, at=at)
+    plan = Schedule.parse(schedule, zone, engine="kubernetes" if job else "cron")
+    aim = _aim(plan, job, slot, fired.at)
     asked = Asked(
         verb="run",
         fired=fired,
-        slot=chosen,
-        line=Line(plan.expression, plan.zone),
-        wish=_wish(plan, chosen, typed, fired, by_hand=slot is not None, within=start_within, overlap=overlap),
+        slot=aim.slot,
+        line=plan.line,
+        wish=Wish(
+            slot=aim.slot.at if aim.slot else None,
+            fired_at=fired.at,
+            on_time=aim.on_time,
+            overlap=Overlap(overlap),
+            start_within=start_within,
+            min_interval=typed.min_interval,
+        ),
         db_wait=min(LONGEST_DB_WAIT, next(plan.after(fired.at)) - fired.at),
-        by_hand=slot is not None,
-        object_to=_Zone(tz, found, schedule, fired.at).object_to,
+        by_hand=aim.by_hand,
+        unbroken_since=aim.unbroken_since,
+        note=aim.note,
+        object_to=_Zone(plan, aim.slot, implied_at=at if tz is None and found.tz is None else None).object_to,
     )
     return wrapping.begin(typed, asked, found, arrivals)
 
 
-def _slot(plan: Schedule, given: str | None, fired_at: datetime) -> Slot:
-    """The slot that a start at this time belongs to, or the one an operator names. Raises SlotInvalid."""
-    if given is None:
-        return plan.slot_for(fired_at)
-    if given == "last":
-        return plan.require(fired_at if plan.slot_at(fired_at) else next(plan.before(fired_at)))
-    return plan.require(parse_instant(given, fired_at))
+class _Job(Noun):
+    """The Job that a pod belongs to; its instant is None when no schedule made it."""
+
+    name: str
+    instant: datetime | None
 
 
-def _wish(
-    plan: Schedule, slot: Slot, typed: Options, fired: Fired, *, by_hand: bool, within: timedelta | None, overlap: str
-) -> Wish:
-    return Wish(
-        slot=slot.at,
-        fired_at=fired.at,
-        on_time=None if by_hand else plan.on_time(slot.at),
-        overlap=Overlap(overlap),
-        start_within=within,
-        min_interval=typed.min_interval,
-    )
+def _job(name: str | None, slot: str | None) -> _Job | None:
+    """What --job-name says. Raises JobNameInvalid, SlotNamedTwice."""
+    if name is None:
+        return None
+    if slot is not None:
+        raise SlotNamedTwice(slot=slot, job=name)
+    from once.schedule.kubernetes import instant_of_job
+
+    return _Job(name, instant_of_job(name))
+
+
+def _aim(plan: Schedule, job: _Job | None, slot: str | None, fired_at: datetime) -> Aim:
+    if job is not None:
+        return aiming.by_job(plan, job.name, job.instant)
+    return aiming.by_clock(plan, fired_at) if slot is None else aiming.by_hand(plan, slot, fired_at)
 
 
 class _Zone:
-    """An implied zone is held against the one that the task was last seen with, once that is known."""
+    """What the task is known by, held against this host's zone: by its name where it was implied, and by its data."""
 
-    def __init__(self, flag: str | None, found: Settings, expression: str, at: datetime) -> None:
-        self._flag, self._setting, self._expression, self._at = flag, found.tz, expression, at
+    def __init__(self, plan: Schedule, slot: Slot | None, *, implied_at: datetime | None) -> None:
+        self._plan, self._slot, self._implied_at = plan, slot, implied_at
 
     def object_to(self, facts: Facts) -> None:
-        """Raises ZoneAmbiguous."""
-        if self._flag is None and self._setting is None and facts.line is not None:
-            zones.resolve(None, None, os.environ, expression=self._expression, at=self._at, known=facts.line)
+        """Raises ZoneAmbiguous, ZoneDataDiffer."""
+        plan, slot, twin = self._plan, self._slot, facts.twin
+        if self._implied_at is not None and facts.line is not None:
+            zones.resolve(None, None, os.environ, expression=plan.expression, at=self._implied_at, known=facts.line)
+        if slot is not None and twin is not None and plan.slot_at(twin.slot) is None:
+            raise ZoneDataDiffer(
+                local=slot.local.replace("T", " "),
+                zone=plan.zone,
+                ours=rfc3339(slot.at),
+                theirs=rfc3339(twin.slot),
+                host=twin.host,
+                number=twin.number,
+            )

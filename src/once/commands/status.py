@@ -62,7 +62,7 @@ def _next_slot(task: Task, now: datetime) -> datetime | None:
     from once.schedule import Schedule
 
     try:
-        return next(Schedule.parse(task.line.expression, task.line.zone).after(now))
+        return next(Schedule.of(task.line).after(now))
     except OnceError:  # written by a newer once, or with zone data that this host lacks
         return None
 
