@@ -191,7 +191,7 @@ def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
         return Skip(Reason.PAUSED, recorded)
     if wish.slot and wish.start_within is not None and wish.fired_at - wish.slot > wish.start_within:
         return Skip(Reason.LATE, recorded)
-    if facts.last_claimed_at and facts.now - facts.last_claimed_at < wish.min_interval:
+    if wish.min_interval and facts.last_claimed_at and facts.now - facts.last_claimed_at < wish.min_interval:
         return Skip(Reason.TOO_SOON, recorded)
     if facts.blocker is None:
         return None

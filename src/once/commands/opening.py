@@ -12,7 +12,6 @@ from once.lease import ANSWERS_WITHIN
 from once.noun import Noun
 from once.settings import Settings
 from once.store import connect
-from once.store.address import Kind, read
 from once.store.base import Store
 
 WITHHELD = "withheld:"
@@ -45,7 +44,7 @@ class Place(Noun):
     @property
     def in_postgres(self) -> bool:
         """Whether other hosts may share it."""
-        return read(self.address).kind not in (Kind.LOCAL, Kind.SQLITE)
+        return connect.is_on_a_server(self.address)
 
     @property
     def is_new_file(self) -> bool:

@@ -35,6 +35,11 @@ def display(address: str) -> str:
         return "(an address that cannot be read)"
 
 
+def is_on_a_server(address: str) -> bool:
+    """Whether other hosts may share it. Raises AddressInvalid."""
+    return _followed(read(address)).kind in (Kind.URI, Kind.KEYWORDS)
+
+
 def carries_password(address: str) -> bool:
     """Whether a process that sees the address sees a password. What cannot be read may hold one."""
     try:
