@@ -103,6 +103,25 @@ def test_another_line_or_command_is_a_new_sighting_the_same_day(bench: Bench, st
     assert bench.meddle("SELECT schedule, protocol FROM once.sighting") == [("5 * * * * UTC cron", 1)]
 
 
+def test_whoever_always_wins_is_sighted_too(bench: Bench, store: Store) -> None:
+    """Else an upgrade would not know of the one host that there is."""
+    store.finish(held(store), ending())
+    store.claim(claim(by=holder("b")))
+
+    assert store.look(claim()).seen_today
+    assert bench.meddle("SELECT host FROM once.sighting ORDER BY host") == [("a",), ("b",)]
+
+
+def test_the_pods_of_a_cronjob_are_sighted_as_one(bench: Bench, store: Store) -> None:
+    """Each has another name: a row for each would be a row a run."""
+    line = Line("0 * * * *", "UTC", "kubernetes")
+    for hour in range(3):
+        store.finish(held(store, claim(slot(hour), line=line, by=holder(f"report-{hour}-x7k2p"))), ending())
+
+    assert bench.meddle("SELECT host FROM once.sighting") == [("kubernetes",)]
+    assert [run.host for run in store.runs("report")] == [f"report-{hour}-x7k2p" for hour in (2, 1, 0)]
+
+
 def test_a_sighting_makes_no_task_known(store: Store) -> None:
     """Only a claim does."""
     store.sight(claim())

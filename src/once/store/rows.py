@@ -33,6 +33,7 @@ def of_claim(claim: Claim) -> Values:
         "wall_clock": claim.slot.local if claim.slot and _goes_by_wall_clock(line) else None,
         "fold": claim.slot.fold if claim.slot else None,
         "host": clean(claim.holder.host),
+        "seen_as": _seen_as(claim),
         "machine": claim.holder.machine,
         "boot": claim.holder.boot,
         "command_hash": claim.command_hash,
@@ -157,6 +158,12 @@ _TOLD_BRIEFLY = (
 def _not_after(now: datetime, instant: datetime | None) -> datetime | None:
     """A clock that was set back, also by a failover, puts no start into the future."""
     return instant if instant is None else min(now, instant)
+
+
+def _seen_as(claim: Claim) -> str:
+    """Whom a sighting is of: a host, but of all pods of a CronJob together, since each of them has another name."""
+    of_pod = claim.line is not None and claim.line.engine == "kubernetes"
+    return "kubernetes" if of_pod else clean(claim.holder.host)
 
 
 def _goes_by_wall_clock(line: Line | None) -> bool:

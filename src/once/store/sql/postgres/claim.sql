@@ -95,7 +95,7 @@ SELECT
         SELECT
         FROM once.sighting
         WHERE sighting.task = %(task)s
-            AND sighting.host = %(host)s
+            AND sighting.host = %(seen_as)s
             AND sighting.last_seen > moment.now - interval '24 hours'
             AND sighting.schedule = %(fingerprint)s
             AND sighting.command_hash = %(command_hash)s

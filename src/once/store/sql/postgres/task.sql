@@ -20,7 +20,7 @@ INSERT INTO once.sighting AS seen (
     task, host, first_seen, last_seen, schedule, command_hash, once_version, protocol
 )
 SELECT
-    task.name, %(host)s, moment.now, moment.now, %(fingerprint)s, %(command_hash)s, %(once_version)s, %(protocol)s
+    task.name, %(seen_as)s, moment.now, moment.now, %(fingerprint)s, %(command_hash)s, %(once_version)s, %(protocol)s
 FROM once.task, (SELECT once.now() AS now) AS moment
 WHERE task.name = %(task)s
 ON CONFLICT (task, host) DO UPDATE

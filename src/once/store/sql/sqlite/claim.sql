@@ -90,7 +90,7 @@ SELECT
         SELECT 1
         FROM sighting
         WHERE sighting.task = :task
-            AND sighting.host = :host
+            AND sighting.host = :seen_as
             AND sighting.last_seen > moment.now - 24 * 3600 * 1000000
             AND sighting.schedule = :fingerprint
             AND sighting.command_hash = :command_hash

@@ -20,7 +20,7 @@ INSERT INTO sighting (
     task, host, first_seen, last_seen, schedule, command_hash, once_version, protocol
 )
 SELECT
-    task.name, :host, once_now(), once_now(), :fingerprint, :command_hash, :once_version, :protocol
+    task.name, :seen_as, once_now(), once_now(), :fingerprint, :command_hash, :once_version, :protocol
 FROM task
 WHERE task.name = :task
 ON CONFLICT (task, host) DO UPDATE
