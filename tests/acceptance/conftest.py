@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.own_server import OwnServer
+
 ONCE = Path(sys.executable).with_name("once")
 PATIENCE = 60.0
 """Seconds after which an event that does not come is a failure. Nothing is asserted about how soon it comes."""
@@ -158,6 +160,21 @@ def fleet(tmp_path: Path, address: str) -> Iterator[Callable[[int], list[Host]]]
     yield build
     for one in hosts:
         put_down(one)
+
+
+@pytest.fixture
+def own_server() -> Iterator[OwnServer]:
+    """A PostgreSQL server of the test's own, to be stopped or cut off."""
+    own = OwnServer()
+    yield own
+    own.thaw()
+    own.stop()
+
+
+@pytest.fixture
+def own_host(tmp_path: Path, own_server: OwnServer) -> Iterator[Host]:
+    """A host whose record is there, and whose state directory is said to last."""
+    yield from _host(tmp_path / "host", own_server.address())
 
 
 def _host(root: Path, address: str) -> Iterator[Host]:

@@ -78,7 +78,10 @@ class OwnServer:
 
     def _signal(self, signum: signal.Signals) -> None:
         """The postmaster first, so that it starts nobody meanwhile."""
-        postmaster = int((self._data / "postmaster.pid").read_text().split()[0])
+        pidfile = self._data / "postmaster.pid"
+        if not pidfile.exists():
+            return
+        postmaster = int(pidfile.read_text().split()[0])
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children")
         os.kill(postmaster, signum)
         for pid in children.read_text().split():

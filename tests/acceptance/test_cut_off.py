@@ -9,13 +9,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import ONCE, Host, ended, needs, put_down, until
+from tests.acceptance.conftest import ONCE, Host, ended, needs, until
 from tests.acceptance.own_server import OwnServer
 
 LEASE = 5.0
@@ -32,25 +31,6 @@ while not os.path.exists("end"):
     os.write(out, b"%.3f\\n" % time.time())
     time.sleep(0.05)
 """
-
-
-@pytest.fixture
-def server() -> Iterator[OwnServer]:
-    """A server of the test's own."""
-    own = OwnServer()
-    yield own
-    own.thaw()
-    own.stop()
-
-
-@pytest.fixture
-def host(tmp_path: Path, server: OwnServer) -> Iterator[Host]:
-    root = tmp_path / "host"
-    root.mkdir()
-    one = Host(root, server.address())
-    yield one
-    (root / "end").touch()
-    put_down(one)
 
 
 def witness(host: Host, *before: str, address: str | None = None) -> subprocess.Popen[bytes]:
@@ -84,39 +64,43 @@ def let_end(host: Host, process: subprocess.Popen[bytes]) -> int:
     return ended(process).status
 
 
-def test_cut_off_for_less_than_the_lease_it_never_notices(host: Host, server: OwnServer) -> None:
+def test_cut_off_for_less_than_the_lease_it_never_notices(own_host: Host, own_server: OwnServer) -> None:
     """One beat has no answer, the next has."""
-    process = witness(host)
-    server.freeze()
+    process = witness(own_host)
+    own_server.freeze()
     time.sleep(LEASE / 2)
-    server.thaw()
+    own_server.thaw()
     back = time.time()
-    until(lambda: server.ask("select beat_at > to_timestamp(%f) from once.run" % (back + 2)) == [(True,)])
+    until(lambda: own_server.ask("select beat_at > to_timestamp(%f) from once.run" % (back + 2)) == [(True,)])
 
-    assert let_end(host, process) == 0
-    assert host.run("t")["outcome"] == "succeeded"
-    worked = stamps(host)
+    assert let_end(own_host, process) == 0
+    assert own_host.run("t")["outcome"] == "succeeded"
+    worked = stamps(own_host)
     assert max(later - sooner for sooner, later in pairwise(worked)) < LEASE / 2
 
 
-def test_past_the_lease_a_stopped_server_freezes_the_group(host: Host, server: OwnServer) -> None:
-    """Back, and nobody came: it goes on and succeeds."""
-    process = witness(host)
-    server.freeze()
-    cut = time.time()
+def sit_out(host: Host, process: subprocess.Popen[bytes], cut: Callable[[], None], mend: Callable[[], None]) -> None:
+    """Cut the host off for longer than the lease, and see that nobody works until it has been mended."""
+    cut()
+    cut_at = time.time()
     frozen = said(process)
-    time.sleep(max(0.0, cut + LEASE + 2 - time.time()))
+    time.sleep(max(0.0, cut_at + LEASE + 2 - time.time()))
     back = time.time()
-    server.thaw()
+    mend()
     thawed = said(process)
     until(lambda: stamps(host)[-1] > back)
     status = let_end(host, process)
 
     assert "the command is frozen" in frozen
     assert "the command goes on" in thawed
-    assert [stamp for stamp in stamps(host) if cut + LEASE < stamp < back] == []
+    assert [stamp for stamp in stamps(host) if cut_at + LEASE < stamp < back] == []
     assert status == 0
     assert host.run("t")["outcome"] == "succeeded"
+
+
+def test_past_the_lease_a_stopped_server_freezes_the_group(own_host: Host, own_server: OwnServer) -> None:
+    """Back, and nobody came: it goes on and succeeds."""
+    sit_out(own_host, witness(own_host), own_server.freeze, own_server.thaw)
 
 
 class Lan:
@@ -164,46 +148,32 @@ def lan() -> Iterator[Lan]:
 
 
 def test_dropped_packets_freeze_the_group_and_it_goes_on_when_they_pass_again(
-    host: Host, server: OwnServer, lan: Lan
+    own_host: Host, own_server: OwnServer, lan: Lan
 ) -> None:
     """No error ever comes: packets just vanish."""
-    process = witness(host, *lan.inside, address=server.address(lan.us))
-    lan.drop()
-    cut = time.time()
-    frozen = said(process)
-    time.sleep(max(0.0, cut + LEASE + 2 - time.time()))
-    back = time.time()
-    lan.carry()
-    thawed = said(process)
-    until(lambda: stamps(host)[-1] > back)
-    status = let_end(host, process)
-
-    assert "the command is frozen" in frozen
-    assert "the command goes on" in thawed
-    assert [stamp for stamp in stamps(host) if cut + LEASE < stamp < back] == []
-    assert status == 0
-    assert host.run("t")["outcome"] == "succeeded"
+    process = witness(own_host, *lan.inside, address=own_server.address(lan.us))
+    sit_out(own_host, process, lan.drop, lan.carry)
 
 
 def test_a_command_whose_lease_another_took_is_killed_before_it_works_on(
-    host: Host, server: OwnServer, lan: Lan
+    own_host: Host, own_server: OwnServer, lan: Lan
 ) -> None:
     """123; the row of the run stays lost and gets its late end, and the other's row is untouched."""
-    process = witness(host, *lan.inside, address=server.address(lan.us))
+    process = witness(own_host, *lan.inside, address=own_server.address(lan.us))
     lan.drop()
     cut = time.time()
-    other = host.start("lock", "--task", "t", "--", "sh", "-c", "date +%s.%N; read _", stdin=subprocess.PIPE)
+    other = own_host.start("lock", "--task", "t", "--", "sh", "-c", "date +%s.%N; read _", stdin=subprocess.PIPE)
     assert other.stdout
     taken = float(other.stdout.readline())
     lan.carry()
     until(lambda: process.poll() is not None)
     err = process.stderr.read().decode() if process.stderr else ""
     other.communicate(b"\n")
-    first, second = host.runs("t")
+    first, second = own_host.runs("t")
 
     assert process.returncode == 123
     assert "the command is frozen" in err
     assert "The lease of t run 1 was lost" in err
-    assert [stamp for stamp in stamps(host) if stamp > min(taken, cut + LEASE)] == []
+    assert [stamp for stamp in stamps(own_host) if stamp > min(taken, cut + LEASE)] == []
     assert (first["outcome"], first["exit_status"]) == ("lost", 137)
     assert (second["outcome"], second["exit_status"], other.returncode) == ("succeeded", 0, 0)

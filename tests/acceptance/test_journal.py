@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from once.recording import TRIES_FOR
-from tests.acceptance.conftest import ONCE, Host, MinuteSlot, ended, put_down, until
+from tests.acceptance.conftest import ONCE, Host, MinuteSlot, ended, until
 from tests.acceptance.own_server import OwnServer
 from tests.acceptance.test_one_slot import run_line
-
-
-@pytest.fixture
-def server() -> Iterator[OwnServer]:
-    own = OwnServer()
-    yield own
-    own.stop()
-
-
-@pytest.fixture
-def host(tmp_path: Path, server: OwnServer) -> Iterator[Host]:
-    """A host whose state directory is said to last."""
-    root = tmp_path / "host"
-    root.mkdir()
-    one = Host(root, server.address())
-    yield one
-    put_down(one)
 
 
 def waiting(host: Host) -> list[Path]:
@@ -52,32 +34,32 @@ def let_go(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_while_the_database_is_away_the_outcome_waits_and_the_next_start_delivers_it(
-    host: Host, server: OwnServer, this_minute: MinuteSlot
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
 ) -> None:
     """The status is the command's own, whatever becomes of the record."""
-    process = started(host, this_minute, "exit 3")
-    server.stop()
+    process = started(own_host, this_minute, "exit 3")
+    own_server.stop()
     let_go(process)
-    entry = until(lambda: waiting(host))[0]
+    entry = until(lambda: waiting(own_host))[0]
     status = ended(process).status
-    server.start()
-    said = host.once("lock", "--task", "next", "-v", "--", "true").err
-    run = host.run("report")
+    own_server.start()
+    said = own_host.once("lock", "--task", "next", "-v", "--", "true").err
+    run = own_host.run("report")
 
     assert status == 3
     assert "recorded 1 outcome" in said
     assert not entry.exists()
     assert (run["outcome"], run["exit_status"]) == ("failed", 3)
-    assert host.once("show", "report", "--output").out == b"up\nthe end\n"
+    assert own_host.once("show", "report", "--output").out == b"up\nthe end\n"
 
 
 def test_where_nothing_lasts_the_database_is_tried_until_it_answers(
-    host: Host, server: OwnServer, this_minute: MinuteSlot
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
 ) -> None:
     """A container's disk goes with it. The beats go on meanwhile, so the run stays ours."""
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
-    environ = {**host.environ, "container": "podman"}
+    environ = {**own_host.environ, "container": "podman"}
     del environ["ONCE_STATE_DIR"]
     line = [str(ONCE), *run_line(this_minute, "-v", "--lease", "5s"), "--", "sh", "-c", "echo up; read _; exit 3"]
     process = subprocess.Popen(
@@ -87,71 +69,75 @@ def test_where_nothing_lasts_the_database_is_tried_until_it_answers(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    host.processes.append(process)
+    own_host.processes.append(process)
     assert process.stdout and process.stdout.readline() == b"up\n"
-    server.stop()
+    own_server.stop()
     let_go(process)
     assert process.stderr and b"the outcome is not recorded yet" in process.stderr.readline()
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(TRIES_FOR + 3)
-    server.start()
+    own_server.start()
     status = process.wait(60)
 
     assert status == 3
-    assert host.run("report")["exit_status"] == 3
+    assert own_host.run("report")["exit_status"] == 3
 
 
-def test_a_short_outage_at_the_end_is_sat_out(host: Host, server: OwnServer, this_minute: MinuteSlot) -> None:
+def test_a_short_outage_at_the_end_is_sat_out(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
     """The outcome is on disk at once, in case `once` is killed, and leaves it when it has been recorded."""
-    process = started(host, this_minute, "exit 3")
-    server.stop()
+    process = started(own_host, this_minute, "exit 3")
+    own_server.stop()
     let_go(process)
-    until(lambda: waiting(host))
-    server.start()
+    until(lambda: waiting(own_host))
+    own_server.start()
     ran = ended(process)
 
     assert (ran.status, ran.err) == (3, "")
-    assert waiting(host) == []
-    assert host.run("report")["outcome"] == "failed"
+    assert waiting(own_host) == []
+    assert own_host.run("report")["outcome"] == "failed"
 
 
-def test_connections_that_were_cut_change_nothing(host: Host, server: OwnServer, this_minute: MinuteSlot) -> None:
+def test_connections_that_were_cut_change_nothing(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
     """A short lease keeps a connection; it may be terminated at any time."""
-    process = started(host, this_minute, "exit 3", "--lease", "5s")
+    process = started(own_host, this_minute, "exit 3", "--lease", "5s")
     ours = "application_name like 'once%' and pid <> pg_backend_pid()"
     cut = f"select pg_terminate_backend(pid) from pg_stat_activity where {ours}"
-    until(lambda: server.ask(cut))
-    beat = server.ask("select beat_at from once.run")
-    until(lambda: server.ask("select beat_at from once.run") > beat)
+    until(lambda: own_server.ask(cut))
+    beat = own_server.ask("select beat_at from once.run")
+    until(lambda: own_server.ask("select beat_at from once.run") > beat)
     let_go(process)
     ran = ended(process)
 
     assert (ran.status, ran.err) == (3, "")
-    assert host.run("report")["exit_status"] == 3
+    assert own_host.run("report")["exit_status"] == 3
 
 
-def test_no_connection_is_held_while_the_command_runs(host: Host, server: OwnServer, this_minute: MinuteSlot) -> None:
+def test_no_connection_is_held_while_the_command_runs(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
     """pg_stat_activity has nobody but the one who asks."""
-    process = started(host, this_minute, "exit 0")
+    process = started(own_host, this_minute, "exit 0")
     others = "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
-    until(lambda: server.ask(others) == [(0,)])
+    until(lambda: own_server.ask(others) == [(0,)])
     let_go(process)
 
     assert ended(process).status == 0
 
 
 def test_a_late_end_fills_the_late_columns_and_touches_nothing_else(
-    host: Host, server: OwnServer, this_minute: MinuteSlot
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
 ) -> None:
     """The run was given up for lost and its slot's next attempt has succeeded; then the journal is delivered."""
-    process = started(host, this_minute, "exit 3")
-    server.stop()
+    process = started(own_host, this_minute, "exit 3")
+    own_server.stop()
     let_go(process)
-    until(lambda: waiting(host))
+    until(lambda: waiting(own_host))
     process.kill()
     ended(process)
-    server.start()
-    with psycopg.connect(server.address(), autocommit=True) as connection:
+    own_server.start()
+    with psycopg.connect(own_server.address(), autocommit=True) as connection:
         connection.execute("update once.run set outcome = 'lost', lease_until = now() - interval '1 min'")
         connection.execute(
             "insert into once.run (task, number, token, slot, slot_local, fold, attempt, outcome, attempts, host, pid,"
@@ -160,9 +146,9 @@ def test_a_late_end_fills_the_late_columns_and_touches_nothing_else(
             " command_hash, fired_at, now(), now(), now(), once_version from once.run"
         )
         before = connection.execute("select * from once.run where number = 2").fetchall()
-        flushed = host.once("flush")
+        flushed = own_host.once("flush")
         after = connection.execute("select * from once.run where number = 2").fetchall()
-    first = host.runs("report")[0]
+    first = own_host.runs("report")[0]
 
     assert (flushed.status, flushed.out) == (0, b"report run 1: failed, recorded\n")
     assert (first["outcome"], first["late_outcome"], first["late_status"]) == ("lost", "failed", 3)
@@ -170,37 +156,37 @@ def test_a_late_end_fills_the_late_columns_and_touches_nothing_else(
 
 
 def test_an_entry_for_another_database_stays(
-    host: Host, server: OwnServer, this_minute: MinuteSlot, tmp_path: Path
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot, tmp_path: Path
 ) -> None:
     """It is delivered to the database it belongs to, and to no other."""
-    process = started(host, this_minute, "exit 3")
-    server.stop()
+    process = started(own_host, this_minute, "exit 3")
+    own_server.stop()
     let_go(process)
-    (entry,) = until(lambda: waiting(host))
+    (entry,) = until(lambda: waiting(own_host))
     process.kill()
     ended(process)
-    elsewhere = host.once("flush", "--db", f"sqlite:{tmp_path}/other.db")
+    elsewhere = own_host.once("flush", "--db", f"sqlite:{tmp_path}/other.db")
 
     assert elsewhere.status == 1
     assert b"still waits for postgresql://postgres@127.0.0.1" in elsewhere.out
     assert entry.exists()
 
 
-def test_the_journal_is_for_its_user_alone(host: Host, server: OwnServer, this_minute: MinuteSlot) -> None:
+def test_the_journal_is_for_its_user_alone(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
     """It holds a token and the end of the output."""
-    process = started(host, this_minute, "exit 3")
-    server.stop()
+    process = started(own_host, this_minute, "exit 3")
+    own_server.stop()
     let_go(process)
-    (entry,) = until(lambda: waiting(host))
+    (entry,) = until(lambda: waiting(own_host))
     process.kill()
 
     assert entry.stat().st_mode & 0o777 == 0o600
-    assert host.journal.stat().st_mode & 0o777 == 0o700
+    assert own_host.journal.stat().st_mode & 0o777 == 0o700
 
 
-def test_nothing_waits_is_said_in_one_line(host: Host) -> None:
+def test_nothing_waits_is_said_in_one_line(own_host: Host) -> None:
     """And is fine."""
-    ran = host.once("flush")
+    ran = own_host.once("flush")
 
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out.decode() == f"Nothing waits in {host.journal}.\n"
+    assert ran.out.decode() == f"Nothing waits in {own_host.journal}.\n"
