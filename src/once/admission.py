@@ -128,7 +128,6 @@ class Admission:
         if isinstance(verdict, Wait):
             return verdict, claimed.facts
         assert isinstance(verdict, Skip)
-        self._sight(claimed.facts)
         return TurnedAway(verdict, claimed.facts, recorded=verdict.recorded)
 
     def _look(self) -> Facts:
@@ -163,8 +162,11 @@ class Admission:
             self._voice.detail(f"recorded {len(delivery.recorded)} outcomes that waited in {self._journal.directory}")
 
     def _sight(self, facts: Facts) -> None:
-        """Once a day a start leaves word that this host is alive; a start is not refused for want of it."""
-        if facts.seen_today or not facts.known:
+        """Once a day a loser leaves word that this host is alive, and where need be that its line is in use.
+
+        A start is not refused for want of it.
+        """
+        if not facts.known or (facts.seen_today and facts.line_noted):
             return
         try:
             self._store.sight(self._claim)

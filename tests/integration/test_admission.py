@@ -15,7 +15,7 @@ from once.admission import Admission, Admitted, TurnedAway
 from once.clock import Fired, SystemClock
 from once.errors import ClockOff, Unreachable
 from once.journal import Journal
-from once.run import Holder, Outcome
+from once.run import Ending, Holder, Line, Outcome, Slot
 from once.signals import Arrivals, Interrupted
 from once.start import Patience
 from once.store.base import Claim, Store
@@ -67,6 +67,9 @@ def real(tmp_path: Path) -> Store:
     store = open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=tmp_path)
     yield store
     store.close()
+
+
+OTHER = Holder("other", None, "boot", 1, "ops")
 
 
 def claim(task: str = "t", *, overlap: Overlap = Overlap.SKIP) -> Claim:
@@ -235,8 +238,6 @@ def test_a_wait_without_end_goes_on_until_the_way_is_free(real: Store, tmp_path:
         nonlocal looks
         looks += 1
         if looks == 30:
-            from once.run import Ending
-
             real.finish(first.hold, Ending(outcome=Outcome.SUCCEEDED, finished_at=SystemClock().now()))
 
     clock = Pausing(end_the_first)
@@ -256,3 +257,24 @@ def test_a_bounded_wait_ends_in_a_skip(real: Store, tmp_path: Path) -> None:
     assert isinstance(answer, TurnedAway)
     assert answer.skip.reason is Reason.OVERLAP
     assert len(list(real.runs("t"))) == 1
+
+
+@pytest.mark.parametrize(("unbroken", "sights"), [(True, ["look", "sight"]), (False, ["look"])])
+def test_a_loser_says_that_its_line_is_in_use_beside_another(
+    real: Store, tmp_path: Path, unbroken: bool, sights: list[str]
+) -> None:
+    """Once a slot, also when its host was seen today; not if its line is in no interval that goes on."""
+    now = SystemClock().now()
+    at, earlier = now + timedelta(minutes=1), now - timedelta(hours=1)
+    wanted = claim().replaced(slot=Slot(at, "", 0), wish=Wish(slot=at, fired_at=at), line=Line("0 * * * *", "UTC"))
+    before = wanted.replaced(slot=Slot(earlier, "", 0), wish=Wish(slot=earlier, fired_at=earlier))
+    for taken in (before, wanted.replaced(token="other", line=Line("*/30 * * * *", "UTC"), holder=OTHER)):
+        hold = real.claim(taken).hold
+        assert hold is not None
+        real.finish(hold, Ending(outcome=Outcome.SUCCEEDED, finished_at=now))
+    store = Unsteady(real)
+    loser = wanted.replaced(token="loser", unbroken_since=earlier - timedelta(hours=1) if unbroken else None)
+    answers = [admission(store, tmp_path, wanted=loser).seek() for _ in range(2)]
+
+    assert [answer.skip.reason for answer in answers if isinstance(answer, TurnedAway)] == [Reason.DONE] * 2
+    assert [verb for verb in store.asked if verb in ("look", "sight")] == [*sights, "look"]
