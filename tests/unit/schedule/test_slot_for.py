@@ -153,6 +153,23 @@ def test_a_first_start_is_on_time_within_five_minutes_half_the_distance_or_a_min
     assert actual == expected
 
 
+@pytest.mark.parametrize(
+    ("expression", "on_time", "expected"),
+    [
+        ("0 17 * * 5", True, LAST_FRIDAY - timedelta(minutes=1)),
+        ("0 17 * * 5", False, THIS_FRIDAY - timedelta(minutes=1)),
+        ("* * * * *", True, THIS_FRIDAY - timedelta(seconds=90)),
+        ("* * * * *", False, THIS_FRIDAY - timedelta(seconds=30)),
+        ("0 9,17 * * *", True, THIS_FRIDAY - timedelta(hours=8, minutes=1)),
+    ],
+)
+def test_a_schedule_is_unbroken_since_the_slot_before_or_for_a_late_start_since_its_own(expression, on_time, expected):
+    """Half the distance early, a minute at most: so far may a host's clock be ahead of the store's."""
+    actual = Schedule.parse(expression, "UTC").unbroken_since(THIS_FRIDAY, on_time=on_time)
+
+    assert actual == expected
+
+
 def test_a_schedule_is_known_by_its_line():
     """Stored and read back it is the same; the engine is part of it."""
     line = Line("30 2 * * *", "Europe/Berlin", "kubernetes")
