@@ -115,3 +115,29 @@ def test_slot_last_runs_what_first_sight_did_not(lone_host: Host) -> None:
 
     assert ran == Ran(0, b"", "")
     assert lone_host.run("report")["by_hand"] is True
+
+
+def test_a_late_start_runs_and_says_so_beyond_half_the_distance(lone_host: Host) -> None:
+    """A host that was off for a night runs its slot without a word, after 20 hours with one."""
+    slot = MinuteSlot.of(datetime.now(UTC))
+    on_time = start_at(lone_host, slot.at, slot)
+    late, very_late = (start_at(lone_host, slot.at + timedelta(days=days, hours=10 * days), slot) for days in (1, 2))
+
+    off = slot.at + timedelta(days=2)
+    assert (on_time, late) == (Ran(0, b"", ""), Ran(0, b"", ""))
+    assert very_late.status == 0
+    assert very_late.err.startswith(
+        f"once run: report: off schedule: runs slot {off:%Y-%m-%d %H:%M} UTC ({off:%Y-%m-%dT%H:%M}:00Z), 20h late"
+    )
+    assert [run["outcome"] for run in lone_host.runs("report")] == ["succeeded"] * 3
+
+
+def test_an_edited_schedule_does_not_run_what_was_not_its_slot(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """The new line's latest slot is from before the edit; the next one counts."""
+    lone_host.once(*run_line(this_minute), "--", "true")
+    edited = MinuteSlot.of(this_minute.at - timedelta(hours=3))
+    ran = lone_host.once(*run_line(edited), "--", "touch", "ran")
+
+    assert ran.status == 0
+    assert "was 3h ago and this schedule is new here: noted, nothing was run; the next is" in ran.err
+    assert not (lone_host.root / "ran").exists()
