@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ WRAPPING = frozenset(("run", "lock"))
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
-FULL_STDOUT, BROKEN = 74, 125
+BROKEN = 125
 
 
 class Verbs(click.Group):
@@ -55,45 +54,28 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     """Run one verb; the exit status of the process. Raises Interrupted alone."""
     verb = next((arg for arg in args if not arg.startswith("-")), "")
     wrapping = verb in WRAPPING
+    name = f"once {verb}".rstrip()
     try:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
     except OnceError as error:
-        write_line(f"once {verb}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
+        write_line(f"{name}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
         return error.wrapping if wrapping else error.telling
     except click.ClickException as error:
-        write_line(_usage_line(error, verb))
+        write_line(f"{name}: {error.format_message()} Try: {name} --help")
         return 125 if wrapping else 2
-    except BrokenPipeError:
-        return _quietly_piped()
+    except BrokenPipeError:  # `| head -1` has seen enough
+        return 0
     except Exception as error:
         if os.environ.get("ONCE_DEBUG"):
             raise
-        write_line(f"once {verb}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
+        write_line(f"{name}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
         return BROKEN if wrapping else 2
 
 
 def _finished(result: Any) -> int:
     """A wrapper returns its status; a verb that tells returns an answer to be shown."""
     if result is None or isinstance(result, int):
-        status = result or 0
-    else:
-        from once.render import show
+        return result or 0
+    from once.render import show
 
-        status = show(result)
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        return _quietly_piped()
-    return status
-
-
-def _quietly_piped() -> int:
-    """`| head -1` has seen enough; Python must not complain about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
-
-
-def _usage_line(error: click.ClickException, verb: str) -> str:
-    hint = f" Try: once {verb} --help".rstrip() if isinstance(error, click.UsageError) else ""
-    return f"once {verb}: {error.format_message()}{hint}".replace("once :", "once:")
+    return show(result)

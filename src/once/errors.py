@@ -164,6 +164,10 @@ class NoSuchRun(Refused):
     hint = "once runs {task}"
 
 
+class OutputRefused(OnceError):
+    """What was found could not be written to standard output: {why}"""
+
+
 # The database
 
 
@@ -183,6 +187,12 @@ class StoreUnusable(Refused):
     """{store} cannot be used: {why}"""
 
     hint = "{repair}"
+
+
+class NoRecordYet(Refused):
+    """There is no record yet in {store}"""
+
+    hint = "once run --help: the first run makes it"
 
 
 class NotInitialised(Refused):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 
+from once.errors import OutputRefused
 from once.instants import in_words, rfc3339
 
 STYLES = {
@@ -46,7 +47,19 @@ class Answer:
 
 
 def show(answer: Answer) -> int:
-    """Print it; the exit status."""
+    """Print it; the exit status. Raises OutputRefused; BrokenPipeError when the reader has seen enough."""
+    try:
+        _show(answer)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputRefused(why=error.strerror) from error
+    return answer.status
+
+
+def _show(answer: Answer) -> None:
     if answer.raw is not None:
         _write(answer.raw)
     elif answer.as_json:
@@ -55,7 +68,6 @@ def show(answer: Answer) -> int:
         _show_on_terminal(answer)
     else:
         _show_plain(answer)
-    return answer.status
 
 
 def moment(at: datetime | None) -> str:

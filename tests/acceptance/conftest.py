@@ -72,6 +72,13 @@ class Host:
         """Run `once` to its end."""
         return ended(self.start(*args, environ=environ, **how))
 
+    def start_shell(self, line: str) -> Ran:
+        """Run a line of shell on this host to its end."""
+        done = subprocess.run(
+            ["bash", "-c", line], env=self.environ, cwd=self.root, capture_output=True, timeout=PATIENCE, check=False
+        )
+        return Ran(done.returncode, done.stdout, done.stderr.decode())
+
     def json(self, *args: str) -> list[dict[str, Any]]:
         """The items that a verb tells."""
         ran = self.once(*args, "--json")

@@ -1,4 +1,4 @@
-"""Debian's cron, played through a night with a clock of its own: what it starts, and when.
+"""Debian's cron, played through a night with a clock of its own: what it starts, and when. Also on real time.
 
 The daemon runs in a mount namespace with its own spool, without the host's /etc/crontab and /etc/cron.d, and under
 libfaketime with a clock that is SPEED times as fast. Its jobs run without libfaketime, so a line that starts every
@@ -28,8 +28,14 @@ mount --bind "$LAB/spool" /var/spool/cron
 mount --bind "$LAB/empty" /etc/cron.d
 mount --bind "$LAB/crontab" /etc/crontab
 mount -t tmpfs none /run
+"""
+PLAYED = f"""{INSIDE}
 date +%s.%N > "$LAB/began"
 exec env LD_PRELOAD="$LIBRARY" FAKETIME="@$START x$SPEED" FAKETIME_DONT_RESET=1 cron -f
+"""
+REAL = f"""{INSIDE}
+echo "$NAME" > /proc/sys/kernel/hostname
+exec cron -f
 """
 
 
@@ -50,7 +56,7 @@ def missing() -> str | None:
             return program
     if not _library():
         return "libfaketime"
-    in_namespace = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/run"]
+    in_namespace = ["unshare", "-m", "-u", "mount", "-t", "tmpfs", "none", "/run"]
     if subprocess.run(in_namespace, check=False, capture_output=True).returncode:
         return "mount namespaces"
     return None
@@ -72,19 +78,38 @@ def play(lab: Path, expressions: list[str], *, zone: str, start: datetime, minut
 
 
 @contextmanager
-def _daemon(lab: Path, expressions: list[str], zone: str, start: datetime) -> Iterator[int]:
-    """A running cron with these lines; gives the pipe into which each start is written."""
+def on_host(lab: Path, name: str, *lines: str) -> Iterator[None]:
+    """A real cron with this crontab, on real time, on a host of this name."""
+    _install(lab, *lines)
+    daemon = subprocess.Popen(
+        ["unshare", "-m", "-u", "sh", "-c", REAL], env=os.environ | {"LAB": str(lab), "NAME": name}
+    )
+    try:
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def _install(lab: Path, *lines: str) -> None:
+    """A spool whose only crontab is root's, and an /etc without any."""
     (lab / "spool/crontabs").mkdir(parents=True)
     (lab / "empty").mkdir()
     (lab / "crontab").touch()
+    crontab = lab / "spool/crontabs/root"
+    crontab.write_text("\n".join(lines) + "\n")
+    crontab.chmod(0o600)
+
+
+@contextmanager
+def _daemon(lab: Path, expressions: list[str], zone: str, start: datetime) -> Iterator[int]:
+    """A running cron with these lines; gives the pipe into which each start is written."""
     os.mkfifo(lab / "starts")
     lines = [f'{each} echo "{n} $(date +\\%s.\\%N)" > {lab}/starts' for n, each in enumerate(expressions)]
-    crontab = lab / "spool/crontabs/root"
-    crontab.write_text("SHELL=/bin/sh\n" + "\n".join(lines) + "\n")
-    crontab.chmod(0o600)
+    _install(lab, "SHELL=/bin/sh", *lines)
     settings = {"LAB": str(lab), "LIBRARY": _library(), "START": f"{start:%Y-%m-%d %H:%M:%S}", "SPEED": str(SPEED)}
     log = os.open(lab / "starts", os.O_RDWR)  # also writing, so that the pipe never ends between two jobs
-    daemon = subprocess.Popen(["unshare", "-m", "sh", "-c", INSIDE], env=os.environ | settings | {"TZ": zone})
+    daemon = subprocess.Popen(["unshare", "-m", "sh", "-c", PLAYED], env=os.environ | settings | {"TZ": zone})
     try:
         yield log
     finally:

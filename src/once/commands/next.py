@@ -92,7 +92,7 @@ def _of_task(task: str, tz: str | None, db: str | None) -> tuple[str, Schedule]:
         raise ScheduleUnclear(why="--tz is given, but the task's schedule has a zone of its own")
     where = place(db)
     name = task_name(task, scope=where.settings.scope)
-    found = where.open().task(name)
+    found = where.read().task(name)
     if found is None:
         raise NoSuchTask(task=name)
     if found.line is None:

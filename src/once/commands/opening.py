@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from once import embedded, settings
 from once.clock import SystemClock
-from once.errors import AddressInvalid
+from once.errors import AddressInvalid, NoRecordYet
 from once.lease import ANSWERS_WITHIN
 from once.noun import Noun
 from once.settings import Settings
@@ -42,14 +42,20 @@ class Place(Noun):
         return connect.display(self.address)
 
     @property
-    def in_postgres(self) -> bool:
-        """Whether other hosts may share it."""
-        return connect.is_on_a_server(self.address)
+    def file(self) -> str | None:
+        """The path of an embedded record; None for one that other hosts may share."""
+        return connect.file_of(self.address, self.settings.state_dir)
 
     @property
-    def is_new_file(self) -> bool:
-        """Whether the next verb makes the embedded default's file."""
-        return self.by_default and not os.path.exists(os.path.join(self.settings.state_dir, connect.FILE_NAME))
+    def is_missing(self) -> bool:
+        """Whether nobody has made the file yet: the first run does."""
+        return self.file is not None and not os.path.exists(self.file)
+
+    def read(self) -> Store:
+        """A store to be told from. Looking makes no file. Raises NoRecordYet."""
+        if self.is_missing:
+            raise NoRecordYet(store=self.file)
+        return self.open()
 
 
 def place(db: str | None, *, known: Settings | None = None) -> Place:

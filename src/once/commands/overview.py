@@ -19,7 +19,7 @@ def overview() -> Answer:
 
 def _record() -> list[str]:
     try:
-        store = place(None).open()
+        store = place(None).read()
         now = store.now()
         tasks = store.tasks()
         last = [store.run(task.name) for task in tasks]

@@ -29,7 +29,7 @@ def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answ
       once runs weekly-report -n 5
     """
     where = place(db)
-    store = where.open()
+    store = where.read()
     name = task_name(task, scope=where.settings.scope)
     if store.task(name) is None:
         raise NoSuchTask(task=name)

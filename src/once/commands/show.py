@@ -30,7 +30,7 @@ def show(*, task: str, number: int | None, output: bool, db: str | None, as_json
       once show weekly-report 17 --output | less
     """
     where = place(db)
-    store = where.open()
+    store = where.read()
     name = task_name(task, scope=where.settings.scope)
     run = store.run(name, number)
     if run is None:

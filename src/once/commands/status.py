@@ -32,7 +32,9 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
       once status
     """
     where = place(db)
-    store = where.open()
+    if where.is_missing and not tasks:
+        return Answer(verb="status", lines=[f"There is no record yet in {where.file}."], as_json=as_json)
+    store = where.read()
     names = [task_name(task, scope=where.settings.scope) for task in tasks]
     now = store.now()
     known = {task.name: task for task in store.tasks()}

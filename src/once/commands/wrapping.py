@@ -26,7 +26,7 @@ from once.settings import Settings
 from once.signals import Arrivals
 from once.start import Patience, Ports, Start
 from once.store.base import Claim
-from once.store.connect import FILE_NAME, carries_password
+from once.store.connect import carries_password
 from once.verdict import Facts, Wish
 from once.voice import Voice
 
@@ -189,14 +189,14 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
 
 def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]:
     """What to do when the database has answered, before anything is claimed."""
-    is_new = where.is_new_file
+    is_new = where.by_default and where.is_missing
 
     def object_to(facts: Facts) -> None:
-        if where.in_postgres:
+        if where.file is None:
             embedded.note_use(where.settings.state_dir, where.shown)
         if is_new:
             for line in embedded.FIRST_TIME:
-                voice.say(line.format(file=os.path.join(where.settings.state_dir, FILE_NAME)))
+                voice.say(line.format(file=where.file))
         asked.object_to(facts)
 
     return object_to

@@ -35,17 +35,23 @@ def display(address: str) -> str:
         return "(an address that cannot be read)"
 
 
-def is_on_a_server(address: str) -> bool:
-    """Whether other hosts may share it. Raises AddressInvalid."""
-    return _followed(read(address)).kind in (Kind.URI, Kind.KEYWORDS)
-
-
 def carries_password(address: str) -> bool:
     """Whether a process that sees the address sees a password. What cannot be read may hold one."""
     try:
         return read(address).has_password
     except AddressInvalid:
         return True
+
+
+def file_of(address: str, state_dir: str) -> str | None:
+    """The path of an embedded record; None for one on a server. Raises AddressInvalid."""
+    return _path(_followed(read(address)), state_dir)
+
+
+def _path(address: Address, state_dir: str) -> str | None:
+    if address.kind is Kind.LOCAL:
+        return os.path.abspath(os.path.join(state_dir, FILE_NAME))
+    return os.path.abspath(os.path.expanduser(address.rest)) if address.kind is Kind.SQLITE else None
 
 
 def _followed(address: Address) -> Address:
@@ -68,14 +74,11 @@ def _followed(address: Address) -> Address:
 
 
 def _database(address: Address, *, clock: Clock, state_dir: str, answer_within: timedelta) -> Database:
-    if address.kind in (Kind.URI, Kind.KEYWORDS):
+    path = _path(address, state_dir)
+    if path is None:
         from once.store.postgres import PostgresDatabase
 
         return PostgresDatabase(address.rest, name=address.shown, answer_within=answer_within)
     from once.store.sqlite import SqliteDatabase
 
-    if address.kind is Kind.LOCAL:
-        path = os.path.abspath(os.path.join(state_dir, FILE_NAME))
-        return SqliteDatabase(path, name=f"sqlite:{path}", clock=clock, makes_directory=True)
-    path = os.path.abspath(os.path.expanduser(address.rest))
-    return SqliteDatabase(path, name=f"sqlite:{path}", clock=clock)
+    return SqliteDatabase(path, name=f"sqlite:{path}", clock=clock, makes_directory=address.kind is Kind.LOCAL)
