@@ -117,7 +117,7 @@ def test_other_zone_data_are_no_matter_where_the_slots_are_the_same(lone_fleet: 
     stale.parent.mkdir(parents=True)
     stale.write_bytes((resources.files("tzdata") / "zoneinfo/Europe/Athens").read_bytes())
     hour_ago = int(datetime.now(UTC).timestamp()) // 60 * 60 - 3600
-    every_minute = ["run", "--task", "t", "--schedule", "* * * * *", "--tz", BERLIN]
+    every_minute = ["run", "--task", "t", "--schedule", "* 0-23 * * *", "--tz", BERLIN]
     lone_fleet[0].once(*every_minute, "--slot", str(hour_ago + 3600), "--", "true")
     ran = lone_fleet[1].once(*every_minute, "--", "true", environ={"PYTHONTZPATH": str(stale.parents[1])})
 

@@ -253,9 +253,16 @@ class TestTwins:
         assert store.look(start(self.BERLIN, self.AT)).twin is None
         assert store.look(start(line, at)).twin is None
 
-    @pytest.mark.parametrize("line", [Line("0 9 * * *", "Europe/Berlin", "kubernetes"), Line("@every 24h", "UTC")])
+    @pytest.mark.parametrize(
+        "line",
+        [
+            Line("0 9 * * *", "Europe/Berlin", "kubernetes"),
+            Line("@every 24h", "UTC"),
+            Line("0 * * * *", "Europe/Berlin"),
+        ],
+    )
     def test_where_zone_data_decide_nothing_there_are_no_twins(self, bench: Bench, store: Store, line: Line) -> None:
-        """The controller's instant is certain, and an interval is the same in every zone."""
+        """The controller's instant is certain, and an interval or each hour are the same in every zone."""
         begins(store, bench, line, self.AT)
         other = start(line, self.AT)
         other = other.replaced(slot=other.slot.replaced(at=other.slot.at + HOUR))

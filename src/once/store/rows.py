@@ -167,8 +167,13 @@ def _seen_as(claim: Claim) -> str:
 
 
 def _goes_by_wall_clock(line: Line | None) -> bool:
-    """Whether zone data decide about the slots; the CronJob controller decides elsewhere, and tells the instant."""
-    return line is not None and line.engine == "cron" and not line.expression.startswith("@every")
+    """Whether zone data decide about the slots.
+
+    They do not where every hour has the same slots, nor where the CronJob controller tells the instant.
+    """
+    if line is None or line.engine != "cron":
+        return False
+    return not line.expression.startswith("@every") and not line.expression.endswith(" * * * *")
 
 
 def _line(row: Row) -> Line | None:

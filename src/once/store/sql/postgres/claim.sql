@@ -144,7 +144,7 @@ LEFT JOIN once.schedule AS own ON own.task = %(task)s AND own.first_seen = (
         AND same.engine = %(engine)s
 ) AND (own.first_seen = schedule.first_seen OR own.last_seen >= %(unbroken_since)s)
 LEFT JOIN once.run AS twin ON twin.task = %(task)s AND twin.number = (
-    SELECT max(run.number)
+    SELECT run.number
     FROM once.run
     WHERE run.task = %(task)s
         AND run.slot > CAST(%(slot)s AS timestamptz) - interval '3 hours'
@@ -161,6 +161,8 @@ LEFT JOIN once.run AS twin ON twin.task = %(task)s AND twin.number = (
                 AND (other.expression, other.zone, other.engine) <> (%(expression)s, %(zone)s, %(engine)s)
                 AND run.claimed_at BETWEEN other.first_seen AND other.last_seen
         )
+    ORDER BY run.slot DESC
+    LIMIT 1
 );
 
 -- name: lock_task

@@ -7,6 +7,18 @@ BEGIN IMMEDIATE;
 WITH moment AS (
     SELECT once_now() AS now, once_boottime() AS boottime
 ),
+watched AS (
+    SELECT run.number
+    FROM run
+    WHERE run.task = :task
+        AND run.outcome = 'running'
+    UNION
+    SELECT run.number
+    FROM run
+    WHERE run.task = :task
+        AND run.slot = :slot
+        AND run.retry_at IS NOT NULL
+),
 trusted AS (
     SELECT
         run.number,
@@ -15,9 +27,9 @@ trusted AS (
             WHEN run.boot IS NULL OR :boot IS NULL THEN run.lease_until > moment.now
             ELSE run.boot = :boot AND run.lease_boottime > moment.boottime
         END AS by_lease
-    FROM run, moment
-    WHERE run.task = :task
-        AND (run.outcome = 'running' OR run.retry_at IS NOT NULL AND run.slot = :slot)
+    FROM watched
+    CROSS JOIN moment
+    JOIN run ON run.task = :task AND run.number = watched.number
 ),
 alive AS (
     SELECT max(trusted.number) AS number
@@ -139,7 +151,7 @@ LEFT JOIN schedule AS own ON own.task = :task AND own.first_seen = (
         AND same.engine = :engine
 ) AND (own.first_seen = schedule.first_seen OR own.last_seen >= :unbroken_since)
 LEFT JOIN run AS twin ON twin.task = :task AND twin.number = (
-    SELECT max(run.number)
+    SELECT run.number
     FROM run
     WHERE run.task = :task
         AND run.slot > :slot - 3 * 3600 * 1000000
@@ -156,6 +168,8 @@ LEFT JOIN run AS twin ON twin.task = :task AND twin.number = (
                 AND (other.expression, other.zone, other.engine) <> (:expression, :zone, :engine)
                 AND run.claimed_at BETWEEN other.first_seen AND other.last_seen
         )
+    ORDER BY run.slot DESC
+    LIMIT 1
 );
 
 -- name: lock_task
