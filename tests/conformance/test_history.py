@@ -122,6 +122,15 @@ def test_the_pods_of_a_cronjob_are_sighted_as_one(bench: Bench, store: Store) ->
     assert [run.host for run in store.runs("report")] == [f"report-{hour}-x7k2p" for hour in (2, 1, 0)]
 
 
+def test_a_start_by_hand_is_no_sighting(bench: Bench, store: Store) -> None:
+    """An operator who runs a slot hides no dead cron."""
+    by_hand = claim().replaced(by_hand=True)
+    store.finish(held(store, by_hand), ending())
+    store.sight(by_hand)
+
+    assert bench.meddle("SELECT host FROM once.sighting") == []
+
+
 def test_a_sighting_makes_no_task_known(store: Store) -> None:
     """Only a claim does."""
     store.sight(claim())

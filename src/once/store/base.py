@@ -120,7 +120,8 @@ class Store(Protocol):
     def sight(self, claim: Claim) -> None:
         """Note that this host started `once` for the task, with this line; a row a host, last_seen at most a day old.
 
-        A claim does so, too, whatever its verdict. The pods of a CronJob are one host here, `kubernetes`.
+        A claim does so, too, whatever its verdict. A start by hand is none, and the pods of a CronJob are one host
+        here, `kubernetes`.
         """
         ...
 

@@ -52,9 +52,14 @@ def look(session: Session, claim: Claim, *, store: str, locked: bool = False, fe
 
 
 def sight(session: Session, claim: Claim) -> None:
-    """Note that this host started `once` for the task, with this line: whoever always wins, or never, is alive."""
+    """Note that this host started `once` for the task, with this line: whoever always wins, or never, is alive.
+
+    A start by hand proves no cron alive, and its line is nobody's.
+    """
+    if claim.by_hand:
+        return
     session.write("sight", {**rows.of_claim(claim), "protocol": migrations.PROTOCOL})
-    if claim.line is not None and not claim.by_hand:
+    if claim.line is not None:
         intervals.extend(session, claim)
 
 
