@@ -1,0 +1,89 @@
+"""What the end of a command counts as."""
+
+from __future__ import annotations
+
+import signal
+from datetime import timedelta
+
+import pytest
+
+from once.command import Exited
+from once.recording import TAIL_OF_A_SUCCESS, ending_of, exit_status
+from once.run import Ending, Outcome
+from once.supervision import Watched
+from tests.unit.fakes import MONDAY, FakeOutput
+
+LONG = bytes(range(256)) * 64
+
+
+def judged(watched: Watched, output: FakeOutput | None = None) -> Ending:
+    """The ending of a command that ran for ninety seconds."""
+    return ending_of(watched, output=output or FakeOutput(), started_at=MONDAY, duration=timedelta(seconds=90))
+
+
+def ended(status: int, **how: object) -> Watched:
+    """A command that ended with this exit status, or, when negative, by that signal."""
+    return Watched(Exited(-status if status < 0 else status << 8, 90.0), **how)
+
+
+@pytest.mark.parametrize(
+    ("watched", "outcome", "status", "exits"),
+    [
+        (ended(0), Outcome.SUCCEEDED, 0, 0),
+        (ended(3), Outcome.FAILED, 3, 3),
+        (ended(-signal.SIGSEGV), Outcome.FAILED, 139, 139),
+        (ended(-signal.SIGTERM, stopped_by=signal.SIGTERM), Outcome.STOPPED, 143, 143),
+        (ended(1, stopped_by=signal.SIGINT), Outcome.STOPPED, 1, 1),
+        (ended(0, stopped_by=signal.SIGTERM), Outcome.SUCCEEDED, 0, 0),
+        (ended(-signal.SIGTERM, timed_out=True), Outcome.TIMED_OUT, 143, 124),
+        (ended(0, timed_out=True), Outcome.TIMED_OUT, 0, 124),
+        (ended(-signal.SIGKILL, lost="taken"), Outcome.LOST, 137, 123),
+        (ended(0, lost="taken"), Outcome.SUCCEEDED, 0, 0),
+        (ended(2, lost="taken"), Outcome.FAILED, 2, 2),
+    ],
+)
+def test_an_end_counts_as_what_brought_it_about(watched: Watched, outcome: Outcome, status: int, exits: int) -> None:
+    """The row has the command's own status; `once` exits with it unless it made the command end."""
+    ending = judged(watched)
+
+    assert (ending.outcome, ending.exit_status) == (outcome, status)
+    assert exit_status(watched) == exits
+
+
+@pytest.mark.parametrize(
+    ("watched", "reason"),
+    [
+        (ended(0), None),
+        (ended(-15, stopped_by=signal.SIGTERM), "once got SIGTERM"),
+        (ended(-9, stopped_by=signal.SIGTERM, needed_kill=True), "once got SIGTERM, needed KILL"),
+        (ended(-9, timed_out=True, needed_kill=True), "over its time limit, needed KILL"),
+        (ended(-9, lost="taken by run 8"), "killed: taken by run 8"),
+    ],
+)
+def test_the_row_says_why(watched: Watched, reason: str | None) -> None:
+    """As much as the reader needs to know who ended it."""
+    assert judged(watched).reason == reason
+
+
+def test_of_a_failure_all_that_was_kept_is_recorded() -> None:
+    """And how much went before it."""
+    ending = judged(ended(1), FakeOutput(kept=LONG, dropped=7))
+
+    assert (ending.tail, ending.tail_dropped) == (LONG, 7)
+
+
+def test_of_a_success_only_the_end_is_recorded() -> None:
+    """Nothing is lost in the count."""
+    ending = judged(ended(0), FakeOutput(kept=LONG, dropped=7))
+
+    assert ending.tail == LONG[-TAIL_OF_A_SUCCESS:]
+    assert len(ending.tail) + ending.tail_dropped == len(LONG) + 7
+
+
+def test_an_end_is_dated_by_its_start_and_its_duration() -> None:
+    """A clock that was set meanwhile changes neither."""
+    ending = judged(ended(0))
+
+    assert ending.started_at == MONDAY
+    assert ending.finished_at == MONDAY + timedelta(seconds=90)
+    assert ending.duration == timedelta(seconds=90)
