@@ -19,6 +19,8 @@ from once.verdict import Go, Overlap, Wait
 from tests.conformance.claims import claim, ending, holder, slot
 
 TASKS = 8
+LONG_AGO = -100_000
+"""Hours. The slots lie in the past of any clock."""
 
 
 def settled(store: Store, wanted: Claim) -> Claimed:
@@ -42,7 +44,7 @@ def main() -> None:
     sys.stdin.readline()
     for number in numbers:
         task, by = f"task{number % TASKS}", holder(f"host{seed}")
-        wanted = claim(slot(number), task=task, token=f"{seed}-{number}", by=by, overlap=Overlap.WAIT)
+        wanted = claim(slot(LONG_AGO + number), task=task, token=f"{seed}-{number}", by=by, overlap=Overlap.WAIT)
         claimed = settled(store, wanted)
         if isinstance(claimed.verdict, Go) and claimed.hold is not None:
             print(number, flush=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,18 @@ def test_every_slot_is_won_once(address: str, store: Store, processes: int, slot
     assert sorted(won) == list(range(slots))
     assert Counter(row.outcome for row in rows) == {Outcome.SUCCEEDED: slots}
     assert sum(task.last_number for task in store.tasks()) == slots
+
+
+def test_no_slot_is_won_twice_while_history_is_forgotten(address: str, store_factory: Callable[[], Store]) -> None:
+    """Somebody forgets every run as soon as it has ended, from among those that claim, beat and finish."""
+    store = store_factory()
+    forgotten = 0
+    with ThreadPoolExecutor(1) as racing:
+        racers = racing.submit(race, address, processes=4, slots=64)
+        while not racers.done():
+            for task in store.tasks():
+                forgotten += store.prune(task.name, timedelta(microseconds=1)).runs
+    won = racers.result()
+
+    assert forgotten > 0
+    assert len(won) == len(set(won))

@@ -10,14 +10,18 @@ Times that decide are the store's: the server's clock in PostgreSQL, CLOCK_BOOTT
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from once.noun import Noun
 from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
 from once.verdict import Facts, Verdict, Wish
+
+if TYPE_CHECKING:  # no start needs them
+    from once.reports.due import InForce, Quiet
+    from once.reports.gaps import Page
 
 
 class Claim(Noun):
@@ -65,6 +69,19 @@ class Recorded(StrEnum):
     INSTEAD_OF_LOST = "instead of lost"
     LATE = "late"
     UNKNOWN = "unknown"
+
+
+class Pruned(Noun):
+    """What came of a prune: how many runs went, and through which slot the task is settled.
+
+    `next` is the number beyond which the next page begins; None when nothing old follows. `busy`: another had the
+    task, so nothing was done.
+    """
+
+    runs: int = 0
+    settled_through: datetime | None = None
+    next: int | None = None
+    busy: bool = False
 
 
 class Migration(Noun):
@@ -139,6 +156,73 @@ class Store(Protocol):
 
     def run(self, task: str, number: int | None = None) -> Run | None:
         """One run whole, tail included; without a number the newest that was started."""
+        ...
+
+    def prune(
+        self,
+        task: str,
+        keep: timedelta,
+        *,
+        beyond: int = 0,
+        page: int = 500,
+        slack: timedelta = timedelta(),
+        by: Holder | None = None,
+        rehearse: bool = False,
+    ) -> Pruned:
+        """Forget what is older than `keep` of a page of the task's history, oldest first, beyond a run's number.
+
+        Settles first: no slot through the newest that is forgotten runs again. Never a run that is running or waits to
+        retry, the newest start, the newest success, nor, for thirty days, a lost run whose end may still come. Waits
+        for nobody. Nothing is even looked for while the task's oldest run is not `slack` older than `keep`, but for
+        one look by the key. `by`: an operator, whose doing is noted. `rehearse`: only say what would be done.
+        """
+        ...
+
+    def newest(self, tasks: Collection[str] | None = None) -> Mapping[str, Run]:
+        """The newest run that was started of each of these tasks, or of all, by task; without the tails."""
+        ...
+
+    def running(self, tasks: Collection[str] | None = None) -> list[Run]:
+        """Every run of these tasks, or of all, that says running, by task and number; without the tails."""
+        ...
+
+    def durations(self, tasks: Collection[str], *, limit: int = 100) -> Mapping[str, Sequence[timedelta]]:
+        """How long the last successes of each of these tasks took, so many at most."""
+        ...
+
+    def in_force(self, tasks: Collection[str] | None = None) -> list[InForce]:
+        """The intervals in which these tasks, or all, were seen with a line, by task and time."""
+        ...
+
+    def pauses(self) -> list[Quiet]:
+        """The pauses that have ended: an event `pause`, of a task or of all (None), until the `resume` of the same, or
+        of all. Where a pause was for a time, its resume is noted at the end of that time. One that goes on is told by
+        its task.
+        """
+        ...
+
+    def slots(self, tasks: Collection[str], *, since: datetime, until: datetime) -> Iterator[Page]:
+        """What became of the slots with since ≤ slot < until, a page a task, in the order of the tasks as given.
+
+        Held in memory at once: every slot of these tasks in that time. So ask for a week of fifty.
+        """
+        ...
+
+    def crossing(self, tasks: Collection[str], *, since: datetime, until: datetime, now: datetime) -> list[Run]:
+        """The runs that share time with another of their task, both of them at work within since ≤ time < until.
+
+        In the order of task, claim and number, without the tails; how long a run takes up is told in
+        `once.reports.overlaps`. A superset: who shares time with whom is decided there.
+        """
+        ...
+
+    def silences(
+        self, task: str, longest: timedelta, *, since: datetime, until: datetime
+    ) -> list[tuple[datetime, datetime]]:
+        """Where more than `longest` passed from one start of the task to the next, or to `until`.
+
+        The first start that counts is the last one before `since`; without one, nothing was silent before the first.
+        """
         ...
 
     def now(self) -> datetime:

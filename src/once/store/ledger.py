@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from once.clock import Clock
-from once.run import Ending, Hold, Outcome, Run, Task
+from once.run import Ending, Hold, Holder, Outcome, Run, Task
 from once.store import claiming, finishing, migrations, rows
-from once.store.base import Beat, Claim, Claimed, Migration, Recorded
+from once.store.base import Beat, Claim, Claimed, Migration, Pruned, Recorded
 from once.store.session import Database, Row
 from once.verdict import Facts
+
+if TYPE_CHECKING:
+    from once.reports.due import InForce, Quiet
+    from once.reports.gaps import Page
 
 PAGE = 500
 """Rows of history read at a time: no cursor outlives its statement, so neither a pooler nor a writer is held up."""
@@ -78,6 +83,72 @@ class Ledger:
             number = newest["number"]
         row = session.row("run", {"task": task, "number": number})
         return rows.run(row) if row else None
+
+    def prune(
+        self,
+        task: str,
+        keep: timedelta,
+        *,
+        beyond: int = 0,
+        page: int = PAGE,
+        slack: timedelta = timedelta(),
+        by: Holder | None = None,
+        rehearse: bool = False,
+    ) -> Pruned:
+        from once.store import pruning  # what only a winner needs
+
+        session = self._database.session()
+        oldest = pruning.oldest(session, task)
+        if oldest is None or oldest <= keep + slack:
+            return Pruned()
+        now = self.now()
+        foreseen = pruning.look(session, task, now=now, keep=keep, beyond=beyond, page=page)
+        if rehearse or not foreseen.runs:
+            return foreseen
+        with self._database.transaction() as session:
+            return pruning.prune(session, task, now=now, keep=keep, beyond=beyond, page=page, by=by, store=self.name)
+
+    def newest(self, tasks: Collection[str] | None = None) -> Mapping[str, Run]:
+        from once.store import looking_back  # what no start needs, here and below
+
+        return looking_back.newest(self._database.session(), tasks)
+
+    def running(self, tasks: Collection[str] | None = None) -> list[Run]:
+        from once.store import looking_back
+
+        return looking_back.running(self._database.session(), tasks)
+
+    def durations(self, tasks: Collection[str], *, limit: int = 100) -> Mapping[str, Sequence[timedelta]]:
+        from once.store import looking_back
+
+        return looking_back.durations(self._database.session(), tasks, limit=limit)
+
+    def in_force(self, tasks: Collection[str] | None = None) -> list[InForce]:
+        from once.store import looking_back
+
+        return looking_back.in_force(self._database.session(), tasks)
+
+    def pauses(self) -> list[Quiet]:
+        from once.store import looking_back
+
+        return looking_back.pauses(self._database.session())
+
+    def slots(self, tasks: Collection[str], *, since: datetime, until: datetime) -> Iterator[Page]:
+        from once.store import looking_back
+
+        return looking_back.slots(self._database.session(), tasks, since, until)
+
+    def crossing(self, tasks: Collection[str], *, since: datetime, until: datetime, now: datetime) -> list[Run]:
+        from once.store import looking_back
+
+        return looking_back.crossing(self._database.session(), tasks, since, until, now)
+
+    def silences(
+        self, task: str, longest: timedelta, *, since: datetime, until: datetime
+    ) -> list[tuple[datetime, datetime]]:
+        from once.store import looking_back
+
+        return looking_back.silences(self._database.session(), task, longest, since=since, until=until)
 
     def now(self) -> datetime:
         now: datetime = self._told("now")["now"]

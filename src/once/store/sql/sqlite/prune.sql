@@ -1,0 +1,85 @@
+-- name: oldest_run
+-- The first row of a task's history: whether anything of it is old enough to go costs one look by the key.
+SELECT run.number, run.claimed_at, once_now() AS "now [instant]"
+FROM run
+WHERE run.task = :task
+ORDER BY run.number
+LIMIT 1;
+
+-- name: history_page
+-- One page of a task's history, oldest first: as much of each row as tells whether it may go.
+SELECT
+    run.number, run.slot, run.outcome, run.claimed_at,
+    run.outcome = 'lost' AND run.finished_at IS NULL AND run.late_at IS NULL AS end_may_come,
+    run.retry_at IS NOT NULL AND (run.lease_until > once_now() OR run.lease_boottime > once_boottime()) AS retries
+FROM run
+WHERE run.task = :task
+    AND run.number > :beyond
+ORDER BY run.number
+LIMIT :page;
+
+-- name: kept_runs
+-- The newest start, and the newest success by number and by slot: what intervals, previous success and reports go by.
+SELECT
+    (
+        SELECT run.number
+        FROM run
+        WHERE run.task = :task
+            AND run.outcome NOT IN ('skipped', 'excused')
+        ORDER BY run.number DESC
+        LIMIT 1
+    ) AS newest_start,
+    (
+        SELECT run.number
+        FROM run
+        WHERE run.task = :task
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+        ORDER BY run.number DESC
+        LIMIT 1
+    ) AS newest_success,
+    (
+        SELECT run.number
+        FROM run
+        WHERE run.task = :task
+            AND run.slot IS NOT NULL
+            AND 'succeeded' IN (run.outcome, run.late_outcome)
+        ORDER BY run.slot DESC
+        LIMIT 1
+    ) AS newest_slot;
+
+-- name: open_slot
+-- The earliest slot up to here that is being run, or whose holder waits to retry: it must stay open to its holder.
+SELECT run.slot
+FROM run
+WHERE run.task = :task
+    AND run.slot <= :slot
+    AND (
+        run.outcome = 'running'
+        OR run.retry_at IS NOT NULL AND (run.lease_until > once_now() OR run.lease_boottime > once_boottime())
+    )
+ORDER BY run.slot
+LIMIT 1;
+
+-- name: lock_task_if_free
+-- The transaction holds the whole file: there is nothing left to lock.
+SELECT task.last_number, task.protocol, task.settled_through
+FROM task
+WHERE task.name = :task;
+
+-- name: settle
+-- No slot up to here runs again. It never goes back.
+UPDATE task
+SET settled_through = max(COALESCE(settled_through, :slot), :slot)
+WHERE task.name = :task;
+
+-- name: delete_runs
+-- Forget these runs.
+DELETE FROM run
+WHERE run.task = :task
+    AND run.number IN (SELECT value FROM json_each(:numbers))
+    AND run.outcome <> 'running';
+
+-- name: note_event
+-- Who did what by hand, and why.
+INSERT INTO event (at, login, host, what, task, why)
+VALUES (once_now(), :login, :host, :what, :task, :why);
