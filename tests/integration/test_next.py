@@ -231,6 +231,13 @@ def test_a_task_without_a_schedule_has_no_slots(once: Once, address: str, tmp_pa
     assert err.startswith("once next: Task deploy has no schedule: ")
 
 
+def test_a_task_that_nobody_knows_is_told(once: Once, address: str, tmp_path: Path) -> None:
+    """Where there is a record, without it."""
+    remember(address, tmp_path, "report", Line("0 17 * * 5", "UTC"))
+
+    assert once("--task", "nobody") == (2, "", "once next: No such task: nobody. Try: once status lists them all\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -238,7 +245,7 @@ def test_a_task_without_a_schedule_has_no_slots(once: Once, address: str, tmp_pa
         (["0 9 * * *", "--task", "report"], "both an expression and --task are given"),
         (["--task", "report", "--tz", "UTC"], "the task's schedule has a zone of its own"),
         (["0", "9", "1", "*", "*"], "the expression came in 5 pieces, since it was not in quotes"),
-        (["--task", "nobody"], "No such task: nobody. Try: once status lists them all"),
+        (["--task", "nobody"], "There is no record yet in "),
         (["--task", ""], "Task name '' is refused: it is empty"),
         ([""], "Schedule '' is refused: it is empty. Try: "),
         (["61 * * * *"], "minute: 61 is out of range 0-59"),
