@@ -33,6 +33,7 @@ ROOMS = {
     "run": Room(1, 1, ("instants",)),
     "lease": Room(1, 1, ("instants",)),
     "verdict": Room(1, 1, ("run", "lease")),
+    "reports": Room(1, 1, ("instants", "run", "schedule", "verdict")),
     "clock": Room(2, 2),
     "command": Room(2, 2),
     "store.base": Room(2, 2),

@@ -195,9 +195,10 @@ class Store(Protocol):
         ...
 
     def pauses(self) -> list[Quiet]:
-        """The pauses that have ended: an event `pause`, of a task or of all (None), until the `resume` of the same, or
-        of all. Where a pause was for a time, its resume is noted at the end of that time. One that goes on is told by
-        its task.
+        """The pauses that have ended; one that goes on is told by its task.
+
+        Each is an event `pause`, of a task or of all (None), and the `resume` of the same, or of all, after it. Where a
+        pause was for a time, its resume is noted at the end of that time.
         """
         ...
 

@@ -1,8 +1,9 @@
 """The schema's numbered steps: SQL files, forward only, each run in one transaction together with its record.
 
-`SCHEMA` is the highest step that this once knows. `PROTOCOL` changes only when an older once must not touch the tables
-any more: a claim reads it under the task's lock, so an upgrade that raises it on every task row lets the claims under
-way come to their end and stops those that follow.
+`SCHEMA` is the highest step that this once knows, `NEEDS` the lowest that it can do without the later ones: those
+make it faster, and a database may wait for them until its owner comes by. `PROTOCOL` changes only when an older once
+must not touch the tables any more: a claim reads it under the task's lock, so an upgrade that raises it on every task
+row lets the claims under way come to their end and stops those that follow.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from once.store.base import Migration
 from once.store.queries import SQL, statements
 from once.store.session import Database
 
-SCHEMA = 1
+SCHEMA = 2
+NEEDS = 1
 PROTOCOL = 1
 
 TRIES_FOR = timedelta(minutes=1)
@@ -32,8 +34,8 @@ def check(*, protocol: int, store: str, schema: int = SCHEMA) -> None:
     """Raises SchemaTooNew when the store's protocol is not ours, SchemaTooOld when it lacks steps that we need."""
     if protocol > PROTOCOL:
         raise SchemaTooNew(store=store, found=protocol, known=PROTOCOL)
-    if schema < SCHEMA:
-        raise SchemaTooOld(store=store, found=schema, known=SCHEMA)
+    if schema < NEEDS:
+        raise SchemaTooOld(store=store, found=schema, known=NEEDS)
 
 
 def steps(dialect: str) -> list[Migration]:

@@ -184,9 +184,13 @@ def _row(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> Row:
 
 
 def _plain(value: object) -> object:
-    """Instants and durations as whole microseconds."""
+    """Instants and durations as whole microseconds, a list as JSON."""
     if isinstance(value, datetime):
         return (value - EPOCH) // MICROSECOND
+    if isinstance(value, list):
+        import json
+
+        return json.dumps(value)
     return value // MICROSECOND if isinstance(value, timedelta) else value
 
 
