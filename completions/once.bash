@@ -56,9 +56,11 @@ _once() {
         init:--grant) words='' ;;
         init:--db) words='local sqlite: file: service= postgresql://' ;;
         flush:--db) words='local sqlite: file: service= postgresql://' ;;
+        prune:--keep) words='' ;;
+        prune:--db) words='local sqlite: file: service= postgresql://' ;;
         *)
             case $verb in
-                '') words='run lock status runs show next init flush --version -h --help' ;;
+                '') words='run lock status runs show next init flush prune --version -h --help' ;;
                 run) words='--task --schedule --tz --slot --job-name --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
@@ -67,6 +69,7 @@ _once() {
                 next) words='--task --tz --at --count --back --db --json -h --help' ;;
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
                 flush) words='--db --json -h --help' ;;
+                prune) words='--keep --dry-run --db --json -h --help' ;;
             esac
             ;;
     esac

@@ -14,7 +14,7 @@ from once.errors import OnceError
 from once.signals import Arrivals
 from once.voice import write_line
 
-VERBS = ("run", "lock", "status", "runs", "show", "next", "init", "flush")
+VERBS = ("run", "lock", "status", "runs", "show", "gaps", "overlaps", "stuck", "next", "init", "flush", "prune")
 WRAPPING = frozenset(("run", "lock"))
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""

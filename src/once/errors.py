@@ -96,6 +96,12 @@ class InstantInvalid(Refused):
     hint = "2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h"
 
 
+class PeriodInvalid(Refused):
+    """There is no time between {since} and {until}"""
+
+    hint = "--since 7d, with an --until after it, if any"
+
+
 class ScheduleInvalid(Refused):
     """Schedule {expression!r} is refused: {why}"""
 
@@ -156,6 +162,10 @@ class NoSuchTask(Refused):
     """No such task: {task}"""
 
     hint = "once status lists them all"
+
+
+class TaskBusy(NotNow):
+    """Task {task} is being claimed all the time, so its history was not pruned"""
 
 
 class NoSuchRun(Refused):

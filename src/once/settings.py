@@ -13,6 +13,9 @@ from once.instants import parse_duration
 from once.noun import Noun
 
 SYSTEM_FILE = "/etc/once.toml"
+KEEP = timedelta(days=90)
+"""How long history is kept where nobody has said."""
+
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -30,6 +33,7 @@ class Settings(Noun):
     lease: timedelta | None = None
     max_skew: timedelta | None = None
     tail: int | None = None
+    keep: timedelta | None = None
     tz: str | None = None
     scope: str = ""
     off: bool = False
@@ -140,6 +144,7 @@ READERS: dict[str, Callable[[object], Any]] = {
     "lease": _duration,
     "max_skew": _duration,
     "tail": _size,
+    "keep": _duration,
     "tz": _text,
     "scope": _text,
     "off": _flag,

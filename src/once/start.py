@@ -24,7 +24,10 @@ class Patience(Noun):
 
 
 class Start(Noun):
-    """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits."""
+    """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits.
+
+    After a success, history older than `keep` is forgotten; zero: never.
+    """
 
     argv: tuple[str, ...]
     claim: Claim
@@ -36,6 +39,7 @@ class Start(Noun):
     tail: int = 16384
     skip_code: int = 0
     lasting: bool = True
+    keep: timedelta = timedelta()
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 

@@ -15,13 +15,13 @@ from once import wording
 from once.admission import Admitted
 from once.command import Command
 from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, LeaseLost, OnceError, Unreachable
-from once.instants import rfc3339
+from once.instants import DAY, rfc3339
 from once.keeper import Keeper
 from once.lease import KEEPS_NO_CONNECTION, Lease
 from once.recording import Recorder, ending_of, exit_status
 from once.run import Ending, Outcome
 from once.start import Ports, Start
-from once.store.base import Beat, Store
+from once.store.base import Beat, Recorded, Store
 from once.supervision import Supervision, Watched
 
 
@@ -90,8 +90,11 @@ class Tenure:
         gc.enable()
         watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
         duration = timedelta(seconds=watched.exited.at_boottime - began)
-        self._record(ending_of(watched, output=command.output(), started_at=started_at, duration=duration))
+        ending = ending_of(watched, output=command.output(), started_at=started_at, duration=duration)
+        recorded = self._record(ending)
         keeper.stop()
+        if recorded is not None and ending.outcome is Outcome.SUCCEEDED:
+            self._forget()
         return watched
 
     def _keeper(self, command: Command, lease: Lease, started_at: datetime) -> Keeper:
@@ -117,8 +120,22 @@ class Tenure:
         now = self._ports.clock.now()
         self._record(Ending(outcome=outcome, reason=reason, exit_status=status, finished_at=now, duration=timedelta()))
 
-    def _record(self, ending: Ending) -> None:
-        Recorder(
+    def _forget(self) -> None:
+        """Prune a page of what is older than `keep`, on the connection that the record went over.
+
+        With slack, so that a success costs one look by the key, and one in a day a short transaction. Whatever comes
+        of it is nobody's failure: the next success does it.
+        """
+        keep = self._start.keep
+        if not keep:
+            return
+        try:
+            self._store.prune(self._hold.task, keep, slack=min(keep / 10, DAY))
+        except OnceError as error:
+            self._ports.voice.detail(f"old history was not pruned: {error.message}")
+
+    def _record(self, ending: Ending) -> Recorded | None:
+        return Recorder(
             store=self._store,
             identity=self._admitted.facts.identity,
             journal=self._ports.journal,

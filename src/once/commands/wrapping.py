@@ -22,7 +22,7 @@ from once.lease import SHORTEST
 from once.noun import Noun
 from once.run import Line, Slot, fingerprint, task_name
 from once.runner import Runner
-from once.settings import Settings
+from once.settings import KEEP, Settings
 from once.signals import Arrivals
 from once.start import Patience, Ports, Start
 from once.store.base import Claim
@@ -183,6 +183,7 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         tail=TAIL if tail is None else tail,
         skip_code=typed.skip_code,
         lasting=found.state_dir_given or not host.in_container(os.environ),
+        keep=KEEP if found.keep is None else found.keep,
         object_to=_looked(asked, where, voice),
     )
 

@@ -69,7 +69,7 @@ def prune(
         session.write("settle", {"task": task, "slot": settled})
     gone = session.write("delete_runs", {"task": task, "numbers": str([row["number"] for row in going])})
     if by is not None:
-        _note(session, task, by, f"{gone} runs, slots through {settled}")
+        _note(session, task, by, f"runs: {gone}, settled through: {settled}")
     through = max(filter(None, (settled, locked["settled_through"])), default=None)
     return Pruned(runs=gone, settled_through=through, next=_next(rows, old, page))
 
