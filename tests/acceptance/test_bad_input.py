@@ -130,9 +130,12 @@ def test_a_directory_that_cannot_be_written_is_told(lone_host: Host, this_minute
     """As another user would find it."""
     closed = Path(tempfile.mkdtemp(dir=os.environ[databases.ROOM]))
     closed.chmod(0o755)
+    as_nobody = [needs("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", str(ONCE)]
+    if subprocess.run([*as_nobody, "--version"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("other users may not enter this Python's directory")
     line = run_line(this_minute, "--db", f"sqlite:{closed}/once.db")
     done = subprocess.run(
-        [needs("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", str(ONCE), *line, "--", "touch", "ran"],
+        [*as_nobody, *line, "--", "touch", "ran"],
         env=lone_host.environ,
         cwd=closed,
         capture_output=True,
