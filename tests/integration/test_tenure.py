@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -83,8 +83,10 @@ def start_of(wanted: Claim, environ: Mapping[str, str] | None = None) -> Start:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    return Scene(tmp_path)
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    one = Scene(tmp_path)
+    yield one
+    one.store.close()
 
 
 def test_a_command_is_run_and_its_end_recorded(scene: Scene) -> None:
