@@ -1,0 +1,163 @@
+"""`once gaps`: slots that should have run and have no successful run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from once.commands.looking import Look, Period, first_of, look, many, period_options, tasks_argument
+from once.commands.options import DURATION, as_json, database
+from once.errors import OnceError
+from once.noun import Noun
+from once.render import Answer, moment
+from once.reports.due import Due, InForce, Quiet
+from once.reports.gaps import Gap, joined, silence
+from once.reports.gaps import gaps as gaps_of
+from once.run import Task
+from once.voice import write_line
+
+TITLES = ("TASK", "WHAT", "SLOTS", "FROM", "TO", "WHY")
+GRACE_AT_MOST, GRACE_AT_LEAST = timedelta(minutes=5), timedelta(minutes=1)
+
+
+class Wanted(Noun):
+    """What counts as a gap, and how gaps are told."""
+
+    period: Period
+    skipped: bool
+    each: bool
+    every: timedelta | None
+
+    @property
+    def longest(self) -> timedelta:
+        """The longest silence that is no gap: half as late as the next, five minutes at most, a minute always."""
+        assert self.every is not None
+        return self.every + max(min(self.every / 2, GRACE_AT_MOST), GRACE_AT_LEAST)
+
+
+@click.command(short_help="Slots that should have run and have no successful run.")
+@tasks_argument
+@period_options
+@click.option("--skipped", is_flag=True, help="Also what a policy skipped.")
+@click.option("--each", is_flag=True, help="Every slot by itself, not one line for slots in a row.")
+@click.option("--every", type=DURATION, help="How often a task without a schedule should start.")
+@database
+@as_json
+def gaps(
+    *,
+    tasks: tuple[str, ...],
+    since: str,
+    until: str | None,
+    skipped: bool,
+    each: bool,
+    every: timedelta | None,
+    db: str | None,
+    as_json: bool,
+) -> Answer:
+    """List the slots of each TASK, or of every task, that were missed, failed or lost.
+
+    \b
+    Example:
+      once gaps --since 30d nightly
+    """
+    asked = look(tasks, db)
+    wanted = Wanted(Period.of(since, until, asked.store.now()), skipped, each, every)
+    any_found, found = first_of(_found(asked, wanted))
+    return Answer(
+        verb="gaps",
+        items=map(_item, found) if as_json else (),
+        titles=TITLES,
+        rows=() if as_json else map(_row, found),
+        lines=_lines(asked, wanted, any_found=any_found),
+        as_json=as_json,
+        status=1 if any_found else 0,
+    )
+
+
+def _found(asked: Look, wanted: Wanted) -> Iterator[Gap]:
+    """Task by task, earliest first."""
+    quiet = asked.store.pauses()
+    for batch in asked.batches():
+        due = _due(batch, asked.store.in_force([task.name for task in batch]), quiet)
+        of_slots = _of_slots(asked, wanted, due)
+        for task in batch:
+            if task.name in due:
+                yield from of_slots[task.name]
+            elif wanted.every is not None and task.line is None:
+                yield from _of_starts(asked, wanted, task, quiet)
+
+
+def _of_slots(asked: Look, wanted: Wanted, due: dict[str, Due]) -> dict[str, list[Gap]]:
+    found: dict[str, list[Gap]] = {name: [] for name in due}
+    now = wanted.period.now
+    for since, until in wanted.period.spans() if due else ():
+        for page in asked.store.slots(list(due), since=since, until=until):
+            for gap in gaps_of(page, due[page.task], now=now, skipped=wanted.skipped, each=wanted.each):
+                _add(found[page.task], gap, due[page.task], wanted)
+    return found
+
+
+def _add(found: list[Gap], gap: Gap, due: Due, wanted: Wanted) -> None:
+    """A gap may begin in one span and go on in the next."""
+    whole = joined(found[-1], gap, due, now=wanted.period.now) if found and not wanted.each else None
+    if whole is None:
+        found.append(gap)
+    else:
+        found[-1] = whole
+
+
+def _of_starts(asked: Look, wanted: Wanted, task: Task, quiet: Sequence[Quiet]) -> Iterator[Gap]:
+    assert wanted.every is not None
+    silent = Due.of(task, [], quiet).quiet
+    period = wanted.period
+    for last_start, next_start in asked.store.silences(
+        task.name, wanted.longest, since=period.since, until=period.until
+    ):
+        gap = silence(task.name, last_start, next_start, wanted.every)
+        if not any(one.covers(gap.first) for one in silent):
+            yield gap
+
+
+def _due(batch: Sequence[Task], in_force: Sequence[InForce], quiet: Sequence[Quiet]) -> dict[str, Due]:
+    """What was due of each task that has a schedule which this host can read."""
+    of_task: dict[str, list[InForce]] = {}
+    for one in in_force:
+        of_task.setdefault(one.task, []).append(one)
+    found = {}
+    for task in batch:
+        if task.name in of_task:
+            try:
+                found[task.name] = Due.of(task, of_task[task.name], quiet)
+            except OnceError as error:  # written by a newer once, or with zone data that this host lacks
+                write_line(f"once gaps: {task.name} is left out: {error}")
+    return found
+
+
+def _lines(asked: Look, wanted: Wanted, *, any_found: bool) -> list[str]:
+    lines = [] if any_found else [f"No gaps in {many(len(asked.tasks), 'task')} {wanted.period}."]
+    without = [task.name for task in asked.tasks if task.line is None]
+    if without and wanted.every is None and asked.named:
+        lines += [f"{name} has no schedule: --every DUR says how often it should start." for name in without]
+    return lines
+
+
+def _item(gap: Gap) -> dict[str, Any]:
+    return {
+        "task": gap.task,
+        "kind": str(gap.kind),
+        "first": gap.first,
+        "last": gap.last,
+        "count": gap.count,
+        "reason": gap.reason,
+        "number": gap.number,
+        "host": gap.host,
+    }
+
+
+def _row(gap: Gap) -> list[str]:
+    where = f", run {gap.number} on {gap.host}" if gap.number is not None else ""
+    to = moment(gap.last) if gap.count > 1 else "-"
+    return [gap.task, str(gap.kind), str(gap.count), moment(gap.first), to, f"{gap.reason}{where}"]

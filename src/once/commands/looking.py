@@ -1,0 +1,94 @@
+"""What the verbs that look back share: which tasks, which time, and how much of both at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+import click
+
+from once.commands.opening import Place, place
+from once.commands.options import stacked
+from once.errors import NoSuchTask, PeriodInvalid
+from once.instants import parse_instant, rfc3339
+from once.noun import Noun
+from once.render import moment
+from once.run import Task, task_name
+from once.store.base import Store
+
+SPAN, TASKS_AT_ONCE = timedelta(days=7), 50
+"""What is held in memory together."""
+
+tasks_argument = click.argument("tasks", metavar="[TASK]...", nargs=-1)
+period_options = stacked(
+    click.option("--since", metavar="WHEN", default="7d", help="From when on.  [default: 7d, a week ago]"),
+    click.option("--until", metavar="WHEN", help="Until when.  [default: now]"),
+)
+
+
+class Period(Noun):
+    """What is looked back on, since ≤ time < until. `now` is the store's, and nothing is known beyond it."""
+
+    since: datetime
+    until: datetime
+    now: datetime
+
+    @classmethod
+    def of(cls, since: str, until: str | None, now: datetime) -> Period:
+        """As an operator types it. Raises InstantInvalid, PeriodInvalid."""
+        start = parse_instant(since, now)
+        end = now if until is None else min(now, parse_instant(until, now))
+        if start >= end:
+            raise PeriodInvalid(since=rfc3339(start), until=rfc3339(end))
+        return cls(start, end, now)
+
+    def spans(self) -> Iterator[tuple[datetime, datetime]]:
+        """The period in parts, one after the other."""
+        start = self.since
+        while start < self.until:
+            end = min(start + SPAN, self.until)
+            yield start, end
+            start = end
+
+    def __str__(self) -> str:
+        return f"from {moment(self.since)} to {moment(self.until)}"
+
+
+class Look(Noun):
+    """An open store and the tasks that were asked for, by name; `named`: they were, one by one."""
+
+    where: Place
+    store: Store
+    tasks: tuple[Task, ...]
+    named: bool
+
+    def batches(self) -> Iterator[tuple[Task, ...]]:
+        """So many at a time as are asked about together."""
+        return (self.tasks[first : first + TASKS_AT_ONCE] for first in range(0, len(self.tasks), TASKS_AT_ONCE))
+
+
+def look(names: Sequence[str], db: str | None) -> Look:
+    """The tasks of these names, or all. Raises NoSuchTask, NoRecordYet."""
+    where = place(db)
+    store = where.read()
+    known = {task.name: task for task in store.tasks()}
+    wanted = dict.fromkeys(task_name(name, scope=where.settings.scope) for name in names)
+    for name in wanted:
+        if name not in known:
+            raise NoSuchTask(task=name)
+    chosen = tuple(task for name, task in known.items() if not wanted or name in wanted)
+    return Look(where, store, chosen, named=bool(wanted))
+
+
+def first_of(items: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
+    """Whether there are any, and all of them: the exit status is settled before the first is written."""
+    for first in items:
+        return True, chain([first], items)
+    return False, iter(())
+
+
+def many(count: int, what: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
