@@ -30,7 +30,7 @@ _once() {
         run:--db-wait) words='' ;;
         run:--max-skew) words='' ;;
         lock:--task) words='' ;;
-        lock:--overlap) words='skip wait' ;;
+        lock:--overlap) words='skip wait allow' ;;
         lock:-w | lock:--wait) words='' ;;
         lock:--min-interval) words='' ;;
         lock:--splay) words='' ;;
@@ -48,6 +48,16 @@ _once() {
         runs:-n | runs:--limit) words='' ;;
         runs:--db) words='local sqlite: file: service= postgresql://' ;;
         show:--db) words='local sqlite: file: service= postgresql://' ;;
+        gaps:--since) words='' ;;
+        gaps:--until) words='' ;;
+        gaps:--every) words='' ;;
+        gaps:--db) words='local sqlite: file: service= postgresql://' ;;
+        overlaps:--since) words='' ;;
+        overlaps:--until) words='' ;;
+        overlaps:--db) words='local sqlite: file: service= postgresql://' ;;
+        stuck:--times) words='' ;;
+        stuck:--more) words='' ;;
+        stuck:--db) words='local sqlite: file: service= postgresql://' ;;
         next:--task) words='' ;;
         next:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
         next:--at) words='' ;;
@@ -56,19 +66,27 @@ _once() {
         init:--grant) words='' ;;
         init:--db) words='local sqlite: file: service= postgresql://' ;;
         flush:--db) words='local sqlite: file: service= postgresql://' ;;
+        check:--grace) words='' ;;
+        check:--failures) words='' ;;
+        check:--unreachable) words='critical unknown' ;;
+        check:--db) words='local sqlite: file: service= postgresql://' ;;
         prune:--keep) words='' ;;
         prune:--db) words='local sqlite: file: service= postgresql://' ;;
         *)
             case $verb in
-                '') words='run lock status runs show next init flush prune --version -h --help' ;;
+                '') words='run lock status runs show gaps overlaps stuck next init flush check prune --version -h --help' ;;
                 run) words='--task --schedule --tz --slot --job-name --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
                 runs) words='-n --limit --db --json -h --help' ;;
                 show) words='--output --db --json -h --help' ;;
+                gaps) words='--since --until --skipped --each --every --db --json -h --help' ;;
+                overlaps) words='--since --until --db --json -h --help' ;;
+                stuck) words='--times --more --db --json -h --help' ;;
                 next) words='--task --tz --at --count --back --db --json -h --help' ;;
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
                 flush) words='--db --json -h --help' ;;
+                check) words='--grace --failures --unreachable --db --json -h --help' ;;
                 prune) words='--keep --dry-run --db --json -h --help' ;;
             esac
             ;;

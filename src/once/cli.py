@@ -14,12 +14,28 @@ from once.errors import OnceError
 from once.signals import Arrivals
 from once.voice import write_line
 
-VERBS = ("run", "lock", "status", "runs", "show", "gaps", "overlaps", "stuck", "next", "init", "flush", "prune")
+VERBS = (
+    "run",
+    "lock",
+    "status",
+    "runs",
+    "show",
+    "gaps",
+    "overlaps",
+    "stuck",
+    "next",
+    "init",
+    "flush",
+    "check",
+    "prune",
+)
 WRAPPING = frozenset(("run", "lock"))
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
 BROKEN = 125
+USAGE = {"check": 3}
+"""Verbs whose status of wrong usage is another than 2: to a monitor that is CRITICAL."""
 
 
 class Verbs(click.Group):
@@ -59,17 +75,17 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
     except OnceError as error:
         write_line(f"{name}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
-        return error.wrapping if wrapping else error.telling
+        return error.wrapping if wrapping else USAGE.get(verb, error.telling)
     except click.ClickException as error:
         write_line(f"{name}: {error.format_message()} Try: {name} --help")
-        return 125 if wrapping else 2
+        return 125 if wrapping else USAGE.get(verb, 2)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
     except Exception as error:
         if os.environ.get("ONCE_DEBUG"):
             raise
         write_line(f"{name}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
-        return BROKEN if wrapping else 2
+        return BROKEN if wrapping else USAGE.get(verb, 2)
 
 
 def _finished(result: Any) -> int:

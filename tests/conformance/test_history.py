@@ -159,3 +159,25 @@ def test_a_closed_store_opens_itself_again(store: Store) -> None:
     store.close()
 
     assert store.finish(hold, ending()) == "as ended"
+
+
+def test_a_monitor_is_told_the_end_of_each_history(store: Store) -> None:
+    """Newest first and so many, with the newest slot that succeeded, and who starts the task."""
+    for hour, outcome in enumerate((Outcome.SUCCEEDED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.FAILED)):
+        store.finish(held(store, claim(slot(hour))), ending(outcome))
+    store.finish(held(store, claim(None, task="lock", by=holder("b"))), ending())
+    told = store.vitals(newest=3)
+    of_lock = store.vitals(["lock", "nobody"])
+
+    assert told.keys() == {"lock", "report"}
+    assert [(run.number, run.outcome, run.slot) for run in told["report"].recent] == [
+        (4, Outcome.FAILED, slot(3).at),
+        (3, Outcome.FAILED, slot(2).at),
+        (2, Outcome.SUCCEEDED, slot(1).at),
+    ]
+    assert told["report"].last_success == slot(1).at
+    assert [(one.host, one.first_seen, one.schedule) for one in told["report"].sightings] == [
+        ("a", NOON, "0 * * * * UTC cron")
+    ]
+    assert of_lock == {"lock": told["lock"]}
+    assert (told["lock"].last_success, told["lock"].recent[0].exit_status) == (None, 0)

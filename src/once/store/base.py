@@ -22,10 +22,13 @@ from once.verdict import Facts, Verdict, Wish
 if TYPE_CHECKING:  # no start needs them
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
+    from once.reports.health import Vitals
 
 
 class Claim(Noun):
     """One start's request to be the holder. The token is made before the first try and kept for every further one.
+
+    `retry_of` is the token of this start's own attempt before, which has failed and kept the slot for this one.
 
     `unbroken_since`: a line that was seen from here on has left no slot out before this start, so its interval goes
     on though another line was seen since (None: it does not); see `store.intervals`.
@@ -40,6 +43,7 @@ class Claim(Noun):
     holder: Holder
     command: tuple[str, ...]
     command_hash: str
+    retry_of: str | None = None
     clock_offset: timedelta | None = None
     by_hand: bool = False
     unbroken_since: datetime | None = None
@@ -224,6 +228,10 @@ class Store(Protocol):
 
         The first start that counts is the last one before `since`; without one, nothing was silent before the first.
         """
+        ...
+
+    def vitals(self, tasks: Collection[str] | None = None, *, newest: int = 20) -> Mapping[str, Vitals]:
+        """What a monitor asks of each of these tasks, or of all: so many of its newest rows, its hosts; by task."""
         ...
 
     def now(self) -> datetime:

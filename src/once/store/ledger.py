@@ -16,6 +16,7 @@ from once.verdict import Facts
 if TYPE_CHECKING:
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
+    from once.reports.health import Vitals
 
 PAGE = 500
 """Rows of history read at a time: no cursor outlives its statement, so neither a pooler nor a writer is held up."""
@@ -149,6 +150,11 @@ class Ledger:
         from once.store import looking_back
 
         return looking_back.silences(self._database.session(), task, longest, since=since, until=until)
+
+    def vitals(self, tasks: Collection[str] | None = None, *, newest: int = 20) -> Mapping[str, Vitals]:
+        from once.store import watching
+
+        return watching.vitals(self._database.session(), tasks, newest=newest)
 
     def now(self) -> datetime:
         now: datetime = self._told("now")["now"]

@@ -67,7 +67,7 @@ def prune(
         return Pruned(next=_next(rows, old, page), settled_through=locked["settled_through"])
     if settled is not None:
         session.write("settle", {"task": task, "slot": settled})
-    gone = session.write("delete_runs", {"task": task, "numbers": str([row["number"] for row in going])})
+    gone = session.write("delete_runs", {"task": task, "numbers": [row["number"] for row in going]})
     if by is not None:
         _note(session, task, by, f"runs: {gone}, settled through: {settled}")
     through = max(filter(None, (settled, locked["settled_through"])), default=None)

@@ -78,7 +78,7 @@ WHERE run.task = %(task)s
         SELECT old.number
         FROM once.run AS old
         WHERE old.task = %(task)s
-            AND old.number IN (SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(%(numbers)s AS json)))
+            AND old.number = ANY(%(numbers)s::bigint[])
             AND old.outcome <> 'running'
         FOR UPDATE SKIP LOCKED
     );

@@ -1,0 +1,26 @@
+"""What a monitor reads of each task: the end of its history, its newest success, its hosts; three statements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from once.reports.health import Recent, Sighting, Vitals
+from once.run import Outcome
+from once.store.session import Session
+
+
+def vitals(session: Session, tasks: Collection[str] | None, *, newest: int) -> dict[str, Vitals]:
+    """By task; every task is there."""
+    asked: dict[str, object] = {"tasks": None if tasks is None else list(tasks)}
+    recent: dict[str, list[Recent]] = {}
+    for row in session.rows("recent_runs", {**asked, "newest": newest}):
+        told = {name: row[name] for name in Recent._fields if name != "outcome"}
+        recent.setdefault(row["task"], []).append(Recent(**told, outcome=Outcome(row["outcome"])))
+    sightings: dict[str, list[Sighting]] = {}
+    for row in session.rows("sightings", asked):
+        told = {name: row[name] for name in Sighting._fields}
+        sightings.setdefault(row["task"], []).append(Sighting(**told))
+    return {
+        row["task"]: Vitals(tuple(recent.get(row["task"], ())), row["slot"], tuple(sightings.get(row["task"], ())))
+        for row in session.rows("last_successes", asked)
+    }
