@@ -16,7 +16,10 @@ _once() {
         run:--slot) words='' ;;
         run:--job-name) words='' ;;
         run:--start-within) words='' ;;
-        run:--overlap) words='skip' ;;
+        run:--overlap) words='skip wait allow' ;;
+        run:-w | run:--wait) words='' ;;
+        run:--attempts) words='' ;;
+        run:--retry-delay) words='' ;;
         run:--min-interval) words='' ;;
         run:--splay) words='' ;;
         run:--lease) words='' ;;
@@ -30,7 +33,7 @@ _once() {
         run:--db-wait) words='' ;;
         run:--max-skew) words='' ;;
         lock:--task) words='' ;;
-        lock:--overlap) words='skip wait allow' ;;
+        lock:--overlap) words='skip wait' ;;
         lock:-w | lock:--wait) words='' ;;
         lock:--min-interval) words='' ;;
         lock:--splay) words='' ;;
@@ -70,12 +73,14 @@ _once() {
         check:--failures) words='' ;;
         check:--unreachable) words='critical unknown' ;;
         check:--db) words='local sqlite: file: service= postgresql://' ;;
+        metrics:--write) words='' ;;
+        metrics:--db) words='local sqlite: file: service= postgresql://' ;;
         prune:--keep) words='' ;;
         prune:--db) words='local sqlite: file: service= postgresql://' ;;
         *)
             case $verb in
-                '') words='run lock status runs show gaps overlaps stuck next init flush check prune --version -h --help' ;;
-                run) words='--task --schedule --tz --slot --job-name --start-within --overlap --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
+                '') words='run lock status runs show gaps overlaps stuck next init flush check metrics prune --version -h --help' ;;
+                run) words='--task --schedule --tz --slot --job-name --start-within --overlap --standby -w --wait -n --no-wait --attempts --retry-delay --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
                 runs) words='-n --limit --db --json -h --help' ;;
@@ -87,6 +92,7 @@ _once() {
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
                 flush) words='--db --json -h --help' ;;
                 check) words='--grace --failures --unreachable --db --json -h --help' ;;
+                metrics) words='--write --db -h --help' ;;
                 prune) words='--keep --dry-run --db --json -h --help' ;;
             esac
             ;;

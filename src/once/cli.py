@@ -27,6 +27,7 @@ VERBS = (
     "init",
     "flush",
     "check",
+    "metrics",
     "prune",
 )
 WRAPPING = frozenset(("run", "lock"))

@@ -178,6 +178,16 @@ class OutputRefused(OnceError):
     """What was found could not be written to standard output: {why}"""
 
 
+class FileNotWritten(OnceError):
+    """{path} could not be written: {why}"""
+
+
+class MetricsMissing(Refused):
+    """The package prometheus-client is not installed"""
+
+    hint = "pip install 'once-run[metrics]'"
+
+
 # The database
 
 

@@ -62,6 +62,7 @@ ROOMS = {
 HOMES = {
     "croniter": (),
     "dateutil": ("instants",),
+    "prometheus_client": ("commands.metrics",),
     "psycopg": ("store.postgres",),
     "rich": ("render",),
     "sqlite3": ("store.sqlite",),
