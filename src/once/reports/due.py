@@ -7,10 +7,10 @@ pruned nothing can be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, pairwise, takewhile
 
 from once.noun import Noun
 from once.run import Line, Task
@@ -99,12 +99,13 @@ def _within(stretch: Stretch, start: datetime, end: datetime) -> Stretch | None:
 def _slots(stretch: Stretch, now: datetime) -> Iterator[datetime]:
     """The slots whose grace, the lateness that is still on time, is over. It is five minutes at most."""
     assert stretch.end is not None
-    certain = min(stretch.end, max(stretch.start, now - ON_TIME))
-    yield from stretch.schedule.between(stretch.start, certain)
-    for slot in stretch.schedule.between(certain, stretch.end):
-        if slot + stretch.schedule.on_time(slot) > now:
-            return
-        yield slot
+    young = min(stretch.end, max(stretch.start, now - ON_TIME))
+    slots = stretch.schedule.between
+    return chain(slots(stretch.start, young), takewhile(_is_over(stretch.schedule, now), slots(young, stretch.end)))
+
+
+def _is_over(schedule: Schedule, now: datetime) -> Callable[[datetime], bool]:
+    return lambda slot: slot + schedule.on_time(slot) <= now
 
 
 def _covered(quiet: Sequence[Quiet], slot: datetime) -> bool:

@@ -9,7 +9,7 @@ pause, never is. Slots in a row that went wrong alike are one gap.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
@@ -22,6 +22,8 @@ from once.verdict import Reason
 
 AT_A_TIME = 10_000
 """Slots that are held in memory together: a task may have been due every second for years."""
+
+LOOKED_AT_SINGLY = 32
 
 NOT_A_POLICY = frozenset((Reason.PAUSED.value, Reason.RETIRED.value))
 """Reasons of skips that an operator wanted."""
@@ -123,20 +125,43 @@ def _together(earlier: Gap, later: Gap) -> Gap:
 
 
 def _went_wrong(page: Page, due: Due, now: datetime, *, skipped: bool) -> Iterator[Gap | None]:
-    """A gap for each slot that went wrong, in order, and None where a slot that did not stands before the next."""
-    told = _told_of(page, now, skipped=skipped) if page.undone else {}
+    """A gap for each slot that went wrong, in order, and None where a slot that did not stands before it."""
+    told = _told_of(page, now, skipped=skipped)
     wanted, pending = due.between(page.since, page.until, now=now), sorted(told)
     while chunk := list(islice(wanted, AT_A_TIME)):
-        done = page.done[bisect_left(page.done, chunk[0]) : bisect_right(page.done, chunk[-1])]
         upto = bisect_right(pending, chunk[-1])
         extra, pending = pending[:upto], pending[upto:]
-        if not extra and chunk == done:
-            yield None
-            continue
-        succeeded = frozenset(done)
-        for slot in sorted({*chunk, *extra}) if extra else chunk:
-            yield None if slot in succeeded else told[slot] if slot in told else _missed(page.task, slot)
+        slots = sorted({*chunk, *extra}) if extra else chunk
+        done = page.done[bisect_left(page.done, slots[0]) : bisect_right(page.done, slots[-1])]
+        yield from _of_chunk(page.task, slots, _places_of_others(slots, done), told)
     yield from (told[slot] for slot in pending)
+
+
+def _places_of_others(slots: list[datetime], done: list[datetime], offset: int = 0) -> Iterator[int]:
+    """Where the slots without a success stand. Comparing lists is cheap, so what is alike is cut away by halves."""
+    if slots == done:
+        return
+    if len(slots) <= LOOKED_AT_SINGLY:
+        succeeded = frozenset(done)
+        yield from (offset + place for place, slot in enumerate(slots) if slot not in succeeded)
+        return
+    middle = len(slots) // 2
+    cut = bisect_left(done, slots[middle])
+    yield from _places_of_others(slots[:middle], done[:cut], offset)
+    yield from _places_of_others(slots[middle:], done[cut:], offset + middle)
+
+
+def _of_chunk(
+    task: str, slots: list[datetime], places: Iterable[int], told: dict[datetime, Gap | None]
+) -> Iterator[Gap | None]:
+    before = -1
+    for place in places:
+        if place != before + 1:
+            yield None
+        slot, before = slots[place], place
+        yield told[slot] if slot in told else _missed(task, slot)
+    if before != len(slots) - 1:
+        yield None
 
 
 def _missed(task: str, slot: datetime) -> Gap:
@@ -145,7 +170,6 @@ def _missed(task: str, slot: datetime) -> Gap:
 
 def _told_of(page: Page, now: datetime, *, skipped: bool) -> dict[datetime, Gap | None]:
     """What the newest attempt says of each slot without a success; None: it is no gap."""
-    done = frozenset(page.done)
     newest: dict[datetime, Attempt] = {}
     late: set[datetime] = set()
     for attempt in page.undone:
@@ -155,8 +179,13 @@ def _told_of(page: Page, now: datetime, *, skipped: bool) -> dict[datetime, Gap 
     return {
         slot: None if slot in late else _judged(attempt, now, skipped=skipped)
         for slot, attempt in newest.items()
-        if slot not in done
+        if not _is_done(page.done, slot)
     }
+
+
+def _is_done(done: list[datetime], slot: datetime) -> bool:
+    at = bisect_left(done, slot)
+    return at < len(done) and done[at] == slot
 
 
 def _judged(attempt: Attempt, now: datetime, *, skipped: bool) -> Gap | None:

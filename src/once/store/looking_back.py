@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 
 from once.reports.due import InForce, Quiet
 from once.reports.gaps import Attempt, Page
@@ -63,7 +64,7 @@ def slots(session: Session, tasks: Collection[str], since: datetime, until: date
     for row in session.rows("undone_slots", values):
         undone.setdefault(row["task"], []).append(_attempt(row))
     for task in tasks:
-        yield Page(task, since, until, _instants(done[task]), undone.get(task, []))
+        yield Page(task, since, until, _slots(done[task]), undone.get(task, []))
 
 
 def crossing(session: Session, tasks: Collection[str], since: datetime, until: datetime, now: datetime) -> list[Run]:
@@ -86,9 +87,10 @@ def _of(tasks: Collection[str] | None) -> dict[str, object]:
     return {"tasks": None if tasks is None else list(tasks)}
 
 
-def _instants(text: str | None) -> list[datetime]:
-    microseconds = map(int, text.split()) if text else ()
-    return sorted([EPOCH + timedelta(microseconds=count) for count in microseconds])  # in order, as a rule
+def _slots(text: str | None) -> list[datetime]:
+    """From seconds since 1970, as slots are whole seconds: in maps of C, since a year may have half a million."""
+    seconds = sorted(map(int, text.split())) if text else []
+    return list(map(EPOCH.__add__, map(timedelta, repeat(0), seconds)))
 
 
 def _attempt(row: Row) -> Attempt:

@@ -59,9 +59,9 @@ WHERE event.what IN ('pause', 'resume')
 ORDER BY event.at, event.number;
 
 -- name: done_slots
--- The slots of the successful runs of each of these tasks, in microseconds since 1970, in one text a task.
+-- The slots of the successful runs of each of these tasks, in seconds since 1970, in one text a task.
 SELECT asked.task, (
-    SELECT string_agg((date_part('epoch', done.slot) * 1000000)::bigint::text, ' ')
+    SELECT string_agg(date_part('epoch', done.slot)::bigint::text, ' ')
     FROM (
         SELECT run.slot
         FROM once.run
@@ -92,19 +92,18 @@ CROSS JOIN LATERAL (
 ) AS undone;
 
 -- name: crossing_runs
--- Those runs of these tasks that share time with another: it began before they ended, or ended after they began.
-WITH member AS (
-    SELECT asked.task, crossing.number
+-- Runs of these tasks that share time with another: whose next began before they ended, and all that began till then.
+WITH earlier AS MATERIALIZED (
+    SELECT asked.task, crossed.number, crossed.started, LEAST(crossed.ended, %(until)s) AS ended
     FROM unnest(%(tasks)s::text[]) AS asked (task)
     CROSS JOIN LATERAL (
-        SELECT ordered.number
+        SELECT ordered.number, ordered.started, ordered.ended
         FROM (
             SELECT
                 spell.number,
                 spell.started,
                 spell.ended,
-                lead(spell.started) OVER by_start AS next_started,
-                max(spell.ended) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS latest_end
+                lead(spell.started) OVER (ORDER BY spell.started) AS next_started
             FROM (
                 SELECT run.number, run.claimed_at AS started, run.claimed_at + run.duration AS ended
                 FROM once.run
@@ -130,12 +129,34 @@ WITH member AS (
                     AND run.claimed_at < %(until)s
             ) AS spell
             WHERE spell.ended > %(since)s
-            WINDOW by_start AS (ORDER BY spell.started, spell.number)
         ) AS ordered
         WHERE ordered.next_started < ordered.ended
-            OR ordered.latest_end > ordered.started
         OFFSET 0
-    ) AS crossing
+    ) AS crossed
+),
+member AS (
+    SELECT earlier.task, earlier.number
+    FROM earlier
+    UNION
+    SELECT earlier.task, later.number
+    FROM earlier
+    CROSS JOIN LATERAL (
+        SELECT run.number
+        FROM once.run
+        WHERE run.task = earlier.task
+            AND run.duration IS NOT NULL
+            AND run.claimed_at >= earlier.started
+            AND run.claimed_at < earlier.ended
+        UNION ALL
+        SELECT run.number
+        FROM once.run
+        WHERE run.task = earlier.task
+            AND (run.duration IS NULL OR run.duration > interval '24 hours')
+            AND run.outcome NOT IN ('skipped', 'excused')
+            AND run.claimed_at >= earlier.started
+            AND run.claimed_at < earlier.ended
+        OFFSET 0
+    ) AS later
 )
 SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,

@@ -58,9 +58,9 @@ WHERE event.what IN ('pause', 'resume')
 ORDER BY event.at, event.number;
 
 -- name: done_slots
--- The slots of the successful runs of each of these tasks, in microseconds since 1970, in one text a task.
+-- The slots of the successful runs of each of these tasks, in seconds since 1970, in one text a task.
 SELECT asked.task, (
-    SELECT group_concat(done.slot, ' ')
+    SELECT group_concat(done.slot / 1000000, ' ')
     FROM (
         SELECT run.slot
         FROM run
@@ -123,11 +123,15 @@ ordered AS (
         spell.number,
         spell.started,
         spell.ended,
-        lead(spell.started) OVER by_start AS next_started,
-        max(spell.ended) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS latest_end
+        lead(spell.started) OVER till_now AS next_started,
+        max(spell.ended) OVER till_now AS latest_end
     FROM spell
     WHERE spell.ended > :since
-    WINDOW by_start AS (PARTITION BY spell.task ORDER BY spell.started, spell.number)
+    WINDOW till_now AS (
+        PARTITION BY spell.task
+        ORDER BY spell.started
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
 )
 SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
