@@ -22,9 +22,9 @@ def _record() -> list[str]:
         store = place(None).read()
         now = store.now()
         tasks = store.tasks()
-        last = [store.run(task.name) for task in tasks]
+        last = store.newest().values()
     except OnceError as error:
         return [str(error), "Tasks:       unknown"]
-    worrying = [run.task for run in last if run and (telling.state(run, now) == "stuck" or run.outcome in NEEDS_A_LOOK)]
+    worrying = [run.task for run in last if telling.state(run, now) == "stuck" or run.outcome in NEEDS_A_LOOK]
     look = f"; these need a look: {', '.join(worrying)}" if worrying else "; none needs a look" if tasks else ""
     return [f"The record:  {store.name}", f"Tasks:       {len(tasks)}{look}"]

@@ -42,11 +42,15 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
         if name not in known:
             raise NoSuchTask(task=name)
     chosen = [known[name] for name in names] if names else list(known.values())
-    pairs = [(task, store.run(task.name)) for task in chosen]
-    items = [_item(task, run, now) for task, run in pairs]
-    rows = [_row(task, run, now) for task, run in pairs]
+    newest = store.newest(names or None)
+    pairs = [(task, newest.get(task.name)) for task in chosen]
     return Answer(
-        verb="status", items=items, titles=TITLES, rows=rows, lines=_lines(store, known, where), as_json=as_json
+        verb="status",
+        items=(_item(task, run, now) for task, run in pairs),
+        titles=TITLES,
+        rows=(_row(task, run, now) for task, run in pairs),
+        lines=_lines(store, known, where),
+        as_json=as_json,
     )
 
 
