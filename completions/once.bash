@@ -69,6 +69,8 @@ _once() {
         init:--grant) words='' ;;
         init:--db) words='local sqlite: file: service= postgresql://' ;;
         flush:--db) words='local sqlite: file: service= postgresql://' ;;
+        timeline:--since) words='' ;;
+        timeline:--db) words='local sqlite: file: service= postgresql://' ;;
         check:--grace) words='' ;;
         check:--failures) words='' ;;
         check:--unreachable) words='critical unknown' ;;
@@ -79,7 +81,7 @@ _once() {
         prune:--db) words='local sqlite: file: service= postgresql://' ;;
         *)
             case $verb in
-                '') words='run lock status runs show gaps overlaps stuck next init flush check metrics prune --version -h --help' ;;
+                '') words='run lock status runs show gaps overlaps stuck next init flush timeline check metrics prune --version -h --help' ;;
                 run) words='--task --schedule --tz --slot --job-name --start-within --overlap --standby -w --wait -n --no-wait --attempts --retry-delay --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
@@ -91,6 +93,7 @@ _once() {
                 next) words='--task --tz --at --count --back --db --json -h --help' ;;
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
                 flush) words='--db --json -h --help' ;;
+                timeline) words='--since --db --json -h --help' ;;
                 check) words='--grace --failures --unreachable --db --json -h --help' ;;
                 metrics) words='--write --db -h --help' ;;
                 prune) words='--keep --dry-run --db --json -h --help' ;;

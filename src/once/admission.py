@@ -90,7 +90,8 @@ class Admission:
             verdict, facts = answer
             in_the_way_since = self._clock.boottime() if in_the_way_since is None else in_the_way_since
             if not self._wait_for(verdict, in_the_way_since, waits):
-                return TurnedAway(Skip(Reason.OVERLAP, run=verdict.run), facts)
+                in_our_slot = facts.latest is not None and facts.latest.number == verdict.run.number
+                return TurnedAway(Skip(Reason.HELD if in_our_slot else Reason.OVERLAP, run=verdict.run), facts)
 
     def look(self) -> tuple[Verdict, Facts]:
         """What would happen now: the read before and the decision, nothing written."""

@@ -47,6 +47,10 @@ class Keeper:
         self._stopped = True
         self._asked.set()
 
+    def wait_for_end(self) -> None:
+        """Until the thread is gone, a beat that is under way included: before a fork there must be one thread."""
+        self._thread.join()
+
     def _keep(self) -> None:
         while self.gone is None:
             if self._asked.wait(min(LONGEST_WAIT, max(0.0, self._due - self._clock.boottime()))):

@@ -93,7 +93,7 @@ class Ending(Noun):
 
 
 class Run(Noun):
-    """One attempt to run the command: one row of the table."""
+    """One attempt to run the command: one row of the table. `attempts` is how many its slot has; 0: no end to them."""
 
     task: str
     number: int

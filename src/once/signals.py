@@ -61,6 +61,13 @@ class Arrivals:
         """From now on signals are only noted, whatever `noted` block is left: a run is at stake."""
         self._noting = self._for_good = True
 
+    def raise_again(self) -> None:
+        """Nothing is at stake any more: the next signal ends `once`. Raises Interrupted if one has been noted."""
+        self._noting = self._for_good = False
+        signum = self.take()
+        if signum is not None:
+            raise Interrupted(signum)
+
     def take(self) -> int | None:
         """The oldest noted signal, which is then no longer noted; None when there is none."""
         return self._noted.popleft() if self._noted else None

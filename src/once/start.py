@@ -26,7 +26,9 @@ class Patience(Noun):
 class Start(Noun):
     """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits.
 
-    After a success, history older than `keep` is forgotten; zero: never.
+    After a success, history older than `keep` is forgotten; zero: never. The holder repeats a failure itself,
+    `retry_delay` after it, while the slot has attempts left. `mirrors`: a start that finds its slot taken exits with
+    the status of whoever took it.
     """
 
     argv: tuple[str, ...]
@@ -40,6 +42,8 @@ class Start(Noun):
     skip_code: int = 0
     lasting: bool = True
     keep: timedelta = timedelta()
+    retry_delay: timedelta = timedelta(seconds=10)
+    mirrors: bool = False
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 

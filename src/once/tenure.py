@@ -31,11 +31,12 @@ class Tenure:
     def __init__(self, start: Start, ports: Ports, store: Store, admitted: Admitted) -> None:
         self._start, self._ports, self._store, self._admitted = start, ports, store, admitted
         self._hold = admitted.hold
+        self.is_to_be_repeated = False
 
     def serve(self) -> int:
         """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
         late = wording.off_schedule(self._start.claim)
-        if late:
+        if late and self._admitted.attempt == 1:
             self._ports.voice.say(late)
         lease = self._trusted_lease()
         if self._ports.arrivals.waiting():
@@ -43,6 +44,7 @@ class Tenure:
         command = self._spawn()
         watched = self._watch(command, lease)
         command.drain(float("inf"))
+        command.close()
         return self._status(watched)
 
     def _trusted_lease(self) -> Lease:
@@ -91,11 +93,22 @@ class Tenure:
         watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
         duration = timedelta(seconds=watched.exited.at_boottime - began)
         ending = ending_of(watched, output=command.output(), started_at=started_at, duration=duration)
+        if self._has_attempts_left_after(ending):
+            ending = ending.replaced(retry_at=ending.finished_at + self._start.retry_delay)
         recorded = self._record(ending)
         keeper.stop()
+        self.is_to_be_repeated = ending.retry_at is not None and recorded is Recorded.AS_ENDED
+        if self.is_to_be_repeated:
+            keeper.wait_for_end()
         if recorded is not None and ending.outcome is Outcome.SUCCEEDED:
             self._forget()
         return watched
+
+    def _has_attempts_left_after(self, ending: Ending) -> bool:
+        """Whether the holder itself is to repeat it. What was stopped or taken away is for a later start."""
+        attempts = self._start.claim.wish.attempts
+        failed = ending.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+        return failed and attempts is not None and self._admitted.facts.used + 1 < attempts
 
     def _keeper(self, command: Command, lease: Lease, started_at: datetime) -> Keeper:
         store = self._ports.open_store(lease.answer_within)

@@ -19,6 +19,7 @@ class Overlap(StrEnum):
 
     SKIP = "skip"
     WAIT = "wait"
+    ALLOW = "allow"
 
 
 class Reason(StrEnum):
@@ -72,12 +73,14 @@ class Wish(Noun):
 
     `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
     when the slot was given by hand. `fired_at` is by this host's clock, as are the slots it is compared with.
+    `attempts` is how many the slot has over all hosts; None: no end to them. `standby` waits for the holder's end.
     """
 
     slot: datetime | None
     fired_at: datetime
     on_time: timedelta | None = None
-    attempts: int = 1
+    attempts: int | None = 1
+    standby: bool = False
     overlap: Overlap = Overlap.SKIP
     start_within: timedelta | None = None
     min_interval: timedelta = timedelta()
@@ -86,11 +89,12 @@ class Wish(Noun):
 class Facts(Noun):
     """What the store knows at one moment, by the database's clock `now`.
 
-    `latest` is the newest attempt of the wished slot, `blocker` the newest other run that is alive: its row says
-    running and its lease is good, or a transaction holds its fence. `in_force_since` is when the line this start
-    carries was first seen in its current interval (None: it begins one), `line_noted` whether that interval needs no
-    word of this slot. `line` and `command_hash` are what the task was last seen with. A `twin` means that its host
-    and this one have different zone data.
+    `latest` is the newest attempt of the wished slot, `used` how many of its attempts count against --attempts: those
+    that a signal stopped do not. `blocker` is the newest other run that is alive: its row says running and its lease
+    is good, or a transaction holds its fence. `in_force_since` is when the line this start carries was first seen in
+    its current interval (None: it begins one), `line_noted` whether that interval needs no word of this slot. `line`
+    and `command_hash` are what the task was last seen with. A `twin` means that its host and this one have different
+    zone data.
     """
 
     now: datetime
@@ -102,6 +106,7 @@ class Facts(Noun):
     succeeded: bool = False
     latest: Brief | None = None
     latest_alive: bool = False
+    used: int = 0
     blocker: Brief | None = None
     last_claimed_at: datetime | None = None
     in_force_since: datetime | None = None
@@ -146,13 +151,19 @@ def decide(wish: Wish, facts: Facts) -> Verdict:
 
 
 def must_write(verdict: Verdict) -> bool:
-    """Whether the verdict has to be taken again under the lock, because something would be written."""
-    return isinstance(verdict, Go) or (
-        isinstance(verdict, Skip) and (verdict.recorded or verdict.reason is Reason.FIRST_SIGHT)
+    """Whether the verdict has to be taken again under the lock, because something would be written.
+
+    That is also so for a run whose lease has ended while its row says running: whoever finds it writes that it is lost.
+    """
+    if not isinstance(verdict, Skip):
+        return isinstance(verdict, Go)
+    finds_a_lost_run = (
+        verdict.reason is Reason.FAILED and verdict.run is not None and verdict.run.outcome is Outcome.RUNNING
     )
+    return verdict.recorded or verdict.reason is Reason.FIRST_SIGHT or finds_a_lost_run
 
 
-def _by_slot(wish: Wish, facts: Facts) -> Skip | None:
+def _by_slot(wish: Wish, facts: Facts) -> Skip | Wait | None:
     assert wish.slot is not None
     latest = facts.latest
     if facts.settled_through is not None and wish.slot <= facts.settled_through:
@@ -166,14 +177,15 @@ def _by_slot(wish: Wish, facts: Facts) -> Skip | None:
     return None
 
 
-def _by_latest(latest: Brief, wish: Wish, facts: Facts) -> Skip | None:
+def _by_latest(latest: Brief, wish: Wish, facts: Facts) -> Skip | Wait | None:
     if latest.outcome in AFTER_SKIP:
         return Skip(AFTER_SKIP[latest.outcome], run=latest)
     if facts.latest_alive:
-        return Skip(Reason.HELD, run=latest)
+        return Wait(latest) if wish.standby else Skip(Reason.HELD, run=latest)
     if latest.outcome is Outcome.CANCELLED:
         return Skip(Reason.CANCELLED, run=latest)
-    return None if latest.attempt < wish.attempts else Skip(Reason.FAILED, run=latest)
+    has_attempts_left = wish.attempts is None or facts.used < wish.attempts
+    return None if has_attempts_left else Skip(Reason.FAILED, run=latest)
 
 
 def _before_in_force(wish: Wish, facts: Facts) -> bool:
@@ -193,7 +205,7 @@ def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
         return Skip(Reason.LATE, recorded)
     if wish.min_interval and facts.last_claimed_at and facts.now - facts.last_claimed_at < wish.min_interval:
         return Skip(Reason.TOO_SOON, recorded)
-    if facts.blocker is None:
+    if facts.blocker is None or wish.overlap is Overlap.ALLOW:
         return None
     if wish.overlap is Overlap.WAIT:
         return Wait(facts.blocker)

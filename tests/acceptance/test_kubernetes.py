@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -63,6 +64,60 @@ def test_a_pod_of_the_next_job_is_not_held_up_by_one_that_failed(lone_host: Host
 
     assert (first.status, second.status) == (1, 0)
     assert [run["outcome"] for run in lone_host.runs("report")] == ["failed", "succeeded"]
+
+
+def outcomes(host: Host) -> list[tuple[int, str, int | None]]:
+    return [(run["attempt"], run["outcome"], run["exit_status"]) for run in host.runs("report")]
+
+
+def test_a_pod_after_one_that_failed_is_the_next_attempt(host: Host, at: datetime) -> None:
+    """The Job's restartPolicy or backoffLimit decides how often; a false success would hide the outage."""
+    ran = [host.once(*line(job(at)), "sh", "-c", "[ $ONCE_ATTEMPT -ge 3 ] || exit 4") for _ in range(4)]
+
+    assert [one.status for one in ran] == [4, 4, 0, 0]
+    assert outcomes(host) == [(1, "failed", 4), (2, "failed", 4), (3, "succeeded", 0)]
+
+
+def test_the_successor_of_an_evicted_pod_runs(lone_host: Host, at: datetime) -> None:
+    """It starts while the old pod still stops, and waits for that."""
+    script = "trap 'echo stopping; read _; exit 143' TERM; echo up; while :; do sleep 0.05; done"
+    old = lone_host.start(*line(job(at)), "bash", "-c", script, stdin=subprocess.PIPE)
+    assert old.stdout and old.stdout.readline() == b"up\n"
+    old.terminate()
+    assert old.stdout.readline() == b"stopping\n"
+    new = lone_host.start(*line(job(at), EVERY_FIVE, "UTC", "-v"), "true")
+    assert new.stderr
+    until(lambda: b"waiting for run 1" in new.stderr.readline())
+    old.communicate(b"\n")
+    ran = ended(new)
+
+    assert (old.returncode, ran.status) == (143, 0)
+    assert outcomes(lone_host) == [(1, "stopped", 143), (2, "succeeded", 0)]
+
+
+def test_a_pod_that_was_killed_is_replaced_within_its_lease(lone_host: Host, at: datetime) -> None:
+    """Out of memory: no end was recorded, and the container is started again at once."""
+    old = lone_host.start(*line(job(at), EVERY_FIVE, "UTC", "--lease", "5s"), "sh", "-c", "echo up; exec sleep 600")
+    assert old.stdout and old.stdout.readline() == b"up\n"
+    old.kill()
+    ran = lone_host.once(*line(job(at)), "echo", "took over")
+
+    assert ran == Ran(0, b"took over\n", "")
+    assert [run["outcome"] for run in lone_host.runs("report")] == ["lost", "succeeded"]
+
+
+@pytest.mark.parametrize("status", [0, 9])
+def test_two_pods_of_one_job_run_it_once_and_end_alike(host: Host, at: datetime, status: int) -> None:
+    """The loser must not end the Job while the winner works, nor turn its failure into a success."""
+    winner = host.start(*line(job(at)), "sh", "-c", f"echo up; read _; exit {status}", stdin=subprocess.PIPE)
+    assert winner.stdout and winner.stdout.readline() == b"up\n"
+    loser = host.start(*line(job(at), EVERY_FIVE, "UTC", "-v", "--attempts", "1"), "touch", "ran")
+    assert loser.stderr
+    until(lambda: b"waiting for run 1" in loser.stderr.readline())
+    winner.communicate(b"\n")
+
+    assert (winner.returncode, ended(loser).status) == (status, status)
+    assert not (host.root / "ran").exists()
 
 
 def test_an_older_controllers_name_counts_seconds(lone_host: Host, at: datetime) -> None:

@@ -104,6 +104,19 @@ def test_a_slot_that_came_to_nothing_has_its_next_attempt(store: Store, outcome:
     assert (claimed.verdict, claimed.hold and claimed.hold.number) == (Go(attempt=2), 2)
 
 
+def test_what_a_signal_stopped_uses_up_no_attempt(store: Store) -> None:
+    """The evicted pod's successor runs, as the next attempt of the one that there is."""
+    store.finish(held(store), ending(Outcome.STOPPED))
+    again = store.claim(claim(attempts=1, by=holder("b")))
+    assert again.hold is not None
+    store.finish(again.hold, ending(Outcome.FAILED))
+    third = store.claim(claim(attempts=1, by=holder("c")))
+
+    assert again.verdict == Go(attempt=2)
+    assert reason(third.verdict) is Reason.FAILED
+    assert third.facts.used == 1
+
+
 def test_a_cancelled_slot_is_final(store: Store) -> None:
     """An operator's word outranks attempts that are left."""
     store.finish(held(store), ending(Outcome.CANCELLED))
@@ -122,6 +135,19 @@ def test_a_retry_that_is_announced_keeps_the_slot_for_its_holder(bench: Bench, s
 
     assert reason(early) is Reason.HELD
     assert store.claim(claim(attempts=2, by=holder("b"))).verdict == Go(attempt=2)
+
+
+def test_a_retry_that_is_announced_is_the_holders_own(bench: Bench, store: Store) -> None:
+    """It is known by the token of the attempt before, and nobody else has that."""
+    first = claim(attempts=2)
+    finished_at = NOON + timedelta(days=3)
+    store.finish(held(store, first), ending(Outcome.FAILED, finished_at=finished_at, retry_at=finished_at + MINUTE))
+    bench.let_pass(MINUTE)
+    other = store.claim(claim(attempts=2, by=holder("b"))).verdict
+    own = store.claim(claim(attempts=2).replaced(retry_of=first.token)).verdict
+
+    assert reason(other) is Reason.HELD
+    assert own == Go(attempt=2)
 
 
 def test_what_was_settled_is_not_run_again_though_its_rows_are_gone(bench: Bench, store: Store) -> None:

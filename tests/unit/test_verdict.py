@@ -86,10 +86,23 @@ class TestTheSlot:
     )
     def test_what_came_to_nothing_is_tried_again_while_attempts_are_left(self, outcome: Outcome) -> None:
         """Not once more."""
-        facts = KNOWN.replaced(latest=attempt(outcome, 2))
+        facts = KNOWN.replaced(latest=attempt(outcome, 2), used=2)
 
         assert decide(SCHEDULED.replaced(attempts=3), facts) == Go(attempt=3)
+        assert decide(SCHEDULED.replaced(attempts=None), facts) == Go(attempt=3)
         assert decide(SCHEDULED.replaced(attempts=2), facts) == Skip(Reason.FAILED, run=facts.latest)
+
+    def test_what_a_signal_stopped_has_used_up_no_attempt(self) -> None:
+        """An evicted pod's successor must run."""
+        facts = KNOWN.replaced(latest=attempt(Outcome.STOPPED), used=0)
+
+        assert decide(SCHEDULED, facts) == Go(attempt=2)
+
+    def test_a_standby_waits_for_the_holder(self) -> None:
+        """Whatever becomes of it."""
+        facts = KNOWN.replaced(latest=attempt(Outcome.RUNNING), latest_alive=True, used=1)
+
+        assert decide(SCHEDULED.replaced(standby=True), facts) == Wait(attempt(Outcome.RUNNING))
 
     def test_what_was_cancelled_is_final(self) -> None:
         """Attempts or not."""
@@ -178,6 +191,8 @@ class TestPolicy:
         (Skip(Reason.OVERLAP, recorded=True), True),
         (Skip(Reason.FIRST_SIGHT), True),
         (Skip(Reason.DONE), False),
+        (Skip(Reason.FAILED, run=attempt(Outcome.FAILED)), False),
+        (Skip(Reason.FAILED, run=attempt(Outcome.RUNNING)), True),
         (Wait(ALIVE), False),
     ],
 )
@@ -196,6 +211,7 @@ facts_of_any_kind = st.builds(
     succeeded=st.booleans(),
     latest=briefs,
     latest_alive=st.booleans(),
+    used=st.integers(0, 4),
     blocker=st.none() | st.just(ALIVE),
     last_claimed_at=instants,
     in_force_since=instants,
@@ -203,7 +219,8 @@ facts_of_any_kind = st.builds(
 wishes_of_any_kind = st.builds(
     SCHEDULED.replaced,
     fired_at=instants.filter(bool),
-    attempts=st.integers(1, 5),
+    attempts=st.none() | st.integers(1, 5),
+    standby=st.booleans(),
     overlap=st.sampled_from(Overlap),
     start_within=st.none() | st.just(MINUTE),
     min_interval=st.sampled_from((timedelta(), MINUTE)),
@@ -214,10 +231,12 @@ wishes_of_any_kind = st.builds(
 def test_whatever_the_policy_a_slot_never_starts_twice(wish: Wish, facts: Facts) -> None:
     """Neither what is settled, nor what has succeeded, nor what is held, nor beyond the attempts."""
     verdict = decide(wish, facts)
-    free = facts.latest is None or (facts.latest.attempt < wish.attempts and not facts.latest_alive)
+    left = wish.attempts is None or facts.used < wish.attempts
+    free = facts.latest is None or (left and not facts.latest_alive)
+    alone = facts.blocker is None or wish.overlap is Overlap.ALLOW
     settled = facts.settled_through is not None and facts.settled_through >= SLOT
 
-    assert not isinstance(verdict, Go) or (free and not settled and not facts.succeeded and facts.blocker is None)
+    assert not isinstance(verdict, Go) or (free and not settled and not facts.succeeded and alone)
 
 
 @given(wishes_of_any_kind, facts_of_any_kind)

@@ -10,7 +10,6 @@ import click
 from once import clock
 from once.clock import SystemClock
 from once.commands import wrapping
-from once.commands.options import DURATION
 from once.commands.wrapping import Asked
 from once.signals import Arrivals
 from once.verdict import Overlap, Wish
@@ -22,12 +21,11 @@ DB_WAIT = timedelta(seconds=30)
 @wrapping.task
 @click.option(
     "--overlap",
-    type=click.Choice([choice.value for choice in Overlap]),
+    type=click.Choice([Overlap.SKIP.value, Overlap.WAIT.value]),
     default=Overlap.WAIT.value,
     help="When another run is alive.  [default: wait]",
 )
-@click.option("-w", "--wait", type=DURATION, help="How long to wait for the other run.  [default: no limit]")
-@click.option("-n", "--no-wait", is_flag=True, help="Do not wait: skip.")
+@wrapping.waiting
 @wrapping.limits
 @wrapping.database_options
 @wrapping.talk

@@ -35,7 +35,16 @@ LONGEST_DB_WAIT = timedelta(hours=1)
 )
 @click.option("--start-within", type=DURATION, help="Later than this after the slot: skip it.")
 @click.option(
-    "--overlap", type=click.Choice(["skip"]), default="skip", help="When another run is alive.  [default: skip]"
+    "--overlap",
+    type=click.Choice([choice.value for choice in Overlap]),
+    default=Overlap.SKIP.value,
+    help="When a run of another slot is alive.  [default: skip]",
+)
+@click.option("--standby", is_flag=True, help="When this slot is held elsewhere: wait, and exit with its status.")
+@wrapping.waiting
+@click.option("--attempts", type=click.IntRange(min=1), help="Attempts a slot has, over all hosts.  [default: 1]")
+@click.option(
+    "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Between two attempts.  [default: 10s]"
 )
 @wrapping.limits
 @wrapping.database_options
@@ -52,6 +61,11 @@ def run(
     job_name: str | None,
     start_within: timedelta | None,
     overlap: str,
+    standby: bool,
+    wait: timedelta | None,
+    no_wait: bool,
+    attempts: int | None,
+    retry_delay: timedelta,
     **given: Any,
 ) -> int:
     """Run COMMAND once for the current slot of a schedule, on any number of hosts.
@@ -80,10 +94,15 @@ def run(
             slot=aim.slot.at if aim.slot else None,
             fired_at=fired.at,
             on_time=aim.on_time,
+            attempts=attempts or (None if job else 1),
+            standby=standby or job is not None,
             overlap=Overlap(overlap),
             start_within=start_within,
             min_interval=typed.min_interval,
         ),
+        wait=timedelta() if no_wait else wait,
+        retry_delay=retry_delay,
+        mirrors=standby or job is not None,
         db_wait=min(LONGEST_DB_WAIT, next(plan.after(fired.at)) - fired.at),
         by_hand=aim.by_hand,
         unbroken_since=aim.unbroken_since,

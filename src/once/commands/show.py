@@ -49,7 +49,7 @@ def show(*, task: str, number: int | None, output: bool, db: str | None, as_json
 def _lines(run: Run, now: datetime) -> list[str]:
     facts = {
         "task": run.task,
-        "run": f"{run.number}, attempt {run.attempt} of {run.attempts}",
+        "run": f"{run.number}, attempt {run.attempt}" + (f" of {run.attempts}" if run.attempts else ""),
         "slot": f"{run.slot_local} local, {rfc3339(run.slot)}" if run.slot else "none",
         "outcome": " ".join(
             part for part in (telling.state(run, now), f"({run.reason})" if run.reason else "") if part

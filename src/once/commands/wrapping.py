@@ -59,6 +59,11 @@ limits = stacked(
     ),
 )
 
+waiting = stacked(
+    click.option("-w", "--wait", type=DURATION, help="How long to wait for the other run.  [default: no limit]"),
+    click.option("-n", "--no-wait", is_flag=True, help="Do not wait."),
+)
+
 database_options = stacked(
     database,
     click.option("--db-wait", type=DURATION, help="How long to try a database that is away."),
@@ -107,6 +112,8 @@ class Asked(Noun):
     line: Line | None = None
     wait: timedelta | None = timedelta()
     by_hand: bool = False
+    retry_delay: timedelta = timedelta(seconds=10)
+    mirrors: bool = False
     unbroken_since: datetime | None = None
     note: str = ""
     object_to: Callable[[Facts], None] = lambda _facts: None
@@ -184,6 +191,8 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         skip_code=typed.skip_code,
         lasting=found.state_dir_given or not host.in_container(os.environ),
         keep=KEEP if found.keep is None else found.keep,
+        retry_delay=asked.retry_delay,
+        mirrors=asked.mirrors,
         object_to=_looked(asked, where, voice),
     )
 

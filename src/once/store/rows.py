@@ -29,6 +29,7 @@ def of_claim(claim: Claim) -> Values:
         "task": claim.task,
         "folded": claim.task.casefold(),
         "token": claim.token,
+        "retry_of": claim.retry_of,
         "slot": claim.slot.at if claim.slot else None,
         "wall_clock": claim.slot.local if claim.slot and _goes_by_wall_clock(line) else None,
         "fold": claim.slot.fold if claim.slot else None,
@@ -50,7 +51,7 @@ def of_new_run(claim: Claim) -> Values:
     """What the row of a new run holds beyond `of_claim`."""
     return {
         "slot_local": claim.slot.local if claim.slot else None,
-        "attempts": claim.wish.attempts,
+        "attempts": claim.wish.attempts or 0,
         "pid": claim.holder.pid,
         "login": clean(claim.holder.user),
         "command": _json_of(claim.command),
@@ -93,6 +94,7 @@ def facts(row: Row) -> Facts:
         succeeded=bool(row["succeeded"]),
         latest=_brief(row, "latest"),
         latest_alive=bool(row["latest_alive"]),
+        used=row["used"],
         blocker=_brief(row, "blocker"),
         last_claimed_at=_not_after(row["now"], row["last_claimed_at"]),
         in_force_since=row["in_force_since"],

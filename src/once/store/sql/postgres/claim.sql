@@ -60,8 +60,17 @@ SELECT
             %(locked)s
             OR latest.lease_until > moment.now
             AND (latest.machine = %(machine)s AND latest.host = %(host)s AND latest.boot <> %(boot)s) IS NOT TRUE
-        ELSE latest.retry_at IS NOT NULL AND latest.lease_until > moment.now
+        ELSE latest.retry_at IS NOT NULL
+            AND latest.lease_until > moment.now
+            AND latest.token IS DISTINCT FROM %(retry_of)s
     END AS latest_alive,
+    (
+        SELECT count(*)
+        FROM once.run
+        WHERE run.task = %(task)s
+            AND run.slot = %(slot)s
+            AND run.outcome NOT IN ('stopped', 'skipped', 'excused')
+    ) AS used,
     blocker.number AS blocker_number,
     blocker.outcome AS blocker_outcome,
     blocker.slot AS blocker_slot,

@@ -68,7 +68,15 @@ SELECT
         FROM trusted
         WHERE trusted.number = latest.number
             AND (trusted.by_lease OR :locked AND trusted.outcome = 'running')
+            AND (trusted.outcome = 'running' OR latest.token IS NOT :retry_of)
     ) AS latest_alive,
+    (
+        SELECT count(*)
+        FROM run
+        WHERE run.task = :task
+            AND run.slot = :slot
+            AND run.outcome NOT IN ('stopped', 'skipped', 'excused')
+    ) AS used,
     blocker.number AS blocker_number,
     blocker.outcome AS blocker_outcome,
     blocker.slot AS blocker_slot,
