@@ -15,7 +15,8 @@ TIMES, MORE = 3.0, timedelta(minutes=1)
 FEWEST = 5
 """Successes below which nobody can say what is usual."""
 
-USUAL = 0.95
+USUAL = 95
+"""Of a hundred successes so many stayed within what is usual."""
 
 
 class Sign(StrEnum):
@@ -38,7 +39,7 @@ def usual(durations: Sequence[timedelta]) -> timedelta | None:
     """The 95th percentile by nearest rank: what all but a twentieth stayed within. None: too few to say."""
     if len(durations) < FEWEST:
         return None
-    return sorted(durations)[-(-int(len(durations) * USUAL * 100) // 100) - 1]
+    return sorted(durations)[-(-len(durations) * USUAL // 100) - 1]
 
 
 def stuck(
