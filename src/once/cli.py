@@ -26,6 +26,7 @@ VERBS = (
     "next",
     "init",
     "flush",
+    "timeline",
     "check",
     "metrics",
     "prune",

@@ -185,7 +185,7 @@ class FileNotWritten(OnceError):
 class MetricsMissing(Refused):
     """The package prometheus-client is not installed"""
 
-    hint = "pip install 'once-run[metrics]'"
+    hint = "pip install 'once-run[{extra}]'"
 
 
 # The database

@@ -24,6 +24,11 @@ STYLES = {
     "stopped": "yellow",
     "cancelled": "yellow",
     "running": "cyan",
+    "missed": "bold red",
+    "overlap": "bold magenta",
+    "idle": "dim",
+    "skipped": "dim",
+    "excused": "dim",
 }
 """By the word in the cell, so that an outcome looks the same in every table. Legible without any of it."""
 
@@ -32,7 +37,8 @@ STYLES = {
 class Answer:
     """What a verb has found. `items` is the contract for programs; heading, titles, rows and lines are for people.
 
-    `raw` is bytes to be written as they are, instead of all that.
+    `picture` is lines of text in pieces, each with the word that decides about its colour. `raw` is bytes to be written
+    as they are, instead of all that.
     """
 
     verb: str
@@ -41,6 +47,7 @@ class Answer:
     titles: Sequence[str] = ()
     rows: Iterable[Sequence[str]] = ()
     lines: Sequence[str] = ()
+    picture: Sequence[Sequence[tuple[str, str]]] = ()
     raw: bytes | None = None
     as_json: bool = False
     status: int = field(default=0)
@@ -114,6 +121,8 @@ def _show_plain(answer: Answer) -> None:
         widths = [max(len(line[column]) for line in lines) for column in range(len(answer.titles))]
         for line in lines:
             _write_text("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    for pieces in answer.picture:
+        _write_text(_one_line("".join(piece for piece, _ in pieces)).rstrip())
     for text in answer.lines:
         _write_text(text)
 
@@ -134,6 +143,10 @@ def _show_on_terminal(answer: Answer) -> None:
         for row in rows:
             table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
         console.print(table)
+    for pieces in answer.picture:
+        console.print(
+            Text.assemble(*((_one_line(piece), STYLES.get(word, "")) for piece, word in pieces)), soft_wrap=True
+        )
     for text in answer.lines:
         console.print(Text(text), soft_wrap=True)
 

@@ -43,7 +43,7 @@ def metrics(*, tasks: tuple[str, ...], write: str | None, db: str | None) -> Ans
     try:
         import prometheus_client
     except ImportError:
-        raise MetricsMissing from None
+        raise MetricsMissing(extra="metrics") from None
     asked = look(tasks, db)
     now = asked.store.now()
     checked = list(watched(asked.store, [task.name for task in asked.tasks] if tasks else (), Limits(), now=now))

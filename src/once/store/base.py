@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # no start needs them
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
     from once.reports.health import Vitals
+    from once.reports.timeline import Strip
 
 
 class Claim(Noun):
@@ -228,6 +229,10 @@ class Store(Protocol):
 
         The first start that counts is the last one before `since`; without one, nothing was silent before the first.
         """
+        ...
+
+    def strips(self, tasks: Collection[str], *, since: datetime, now: datetime, length: timedelta) -> list[Strip]:
+        """What ran from `since` to `now`, in cells of this length, alike runs counted together; ends lie beyond."""
         ...
 
     def vitals(self, tasks: Collection[str] | None = None, *, newest: int = 20) -> Mapping[str, Vitals]:

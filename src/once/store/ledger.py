@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
     from once.reports.health import Vitals
+    from once.reports.timeline import Strip
 
 PAGE = 500
 """Rows of history read at a time: no cursor outlives its statement, so neither a pooler nor a writer is held up."""
@@ -150,6 +151,11 @@ class Ledger:
         from once.store import looking_back
 
         return looking_back.silences(self._database.session(), task, longest, since=since, until=until)
+
+    def strips(self, tasks: Collection[str], *, since: datetime, now: datetime, length: timedelta) -> list[Strip]:
+        from once.store import watching
+
+        return watching.strips(self._database.session(), tasks, since=since, now=now, length=length)
 
     def vitals(self, tasks: Collection[str] | None = None, *, newest: int = 20) -> Mapping[str, Vitals]:
         from once.store import watching

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime, timedelta
 
 from once.reports.health import Recent, Sighting, Vitals
+from once.reports.timeline import Strip
 from once.run import Outcome
 from once.store.session import Session
 
@@ -24,3 +26,11 @@ def vitals(session: Session, tasks: Collection[str] | None, *, newest: int) -> d
         row["task"]: Vitals(tuple(recent.get(row["task"], ())), row["slot"], tuple(sightings.get(row["task"], ())))
         for row in session.rows("last_successes", asked)
     }
+
+
+def strips(
+    session: Session, tasks: Collection[str], *, since: datetime, now: datetime, length: timedelta
+) -> list[Strip]:
+    """For the timeline, counted in the database."""
+    values = {"tasks": list(tasks), "since": since, "now": now, "seconds": length.total_seconds()}
+    return [Strip(**row) for row in session.rows("strips", values)]

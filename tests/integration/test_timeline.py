@@ -1,0 +1,164 @@
+"""`once timeline`, on a real SQLite file: the picture to the character, and the JSON keys."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from once.cli import main
+from once.clock import SystemClock
+from once.reports.timeline import Grid, Strip, marks
+from once.run import Outcome
+from once.signals import Arrivals
+from once.store.base import Store
+from once.store.connect import open_store
+from tests.conformance.claims import claim, ending, held, holder
+
+Once = Callable[..., tuple[int, str, str]]
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs `once timeline` with these arguments: its exit status, stdout and stderr."""
+    monkeypatch.delenv("ONCE_SCOPE", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("ONCE_DB", f"sqlite:{tmp_path}/once.db")
+    monkeypatch.setenv("COLUMNS", "40")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(["timeline", *arguments], Arrivals())
+        out, err = capfd.readouterr()
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=str(tmp_path))
+
+
+def drawn(*strips: Strip, missed: tuple[datetime, ...] = ()) -> str:
+    """Twelve cells of an hour, until noon."""
+    row = Grid(NOON - 12 * HOUR, NOON, 12).row("t", None, strips, missed)
+    return "".join(mark for mark, _ in marks(row.states(), fine=False))
+
+
+def strip(state: str, first: int, last: int, shared_last: int | None = None) -> Strip:
+    """One run."""
+    return Strip("t", "a", state, first, last, shared_last, 1)
+
+
+@pytest.mark.parametrize(
+    ("picture", "strips"),
+    [
+        ("............", []),
+        ("##..........", [strip("succeeded", -3, 1)]),
+        ("..........>>", [strip("running", 10, 12)]),
+        (".###........", [strip("succeeded", 1, 3)]),
+        (".#x#........", [strip("succeeded", 1, 3), strip("failed", 2, 2)]),
+        (".##==##.....", [strip("succeeded", 1, 4), strip("succeeded", 3, 6, shared_last=4)]),
+        ("...!?x/-....", [strip(*one) for one in (
+            ("stuck", 3, 3), ("lost", 4, 4), ("timed_out", 5, 5), ("cancelled", 6, 6), ("skipped", 7, 7),
+        )]),
+    ],
+)  # fmt: skip
+def test_a_cell_shows_the_worst_of_it(picture: str, strips: list[Strip]) -> None:
+    """Also of what began before, and of what goes on."""
+    assert drawn(*strips) == picture
+
+
+def test_a_missed_slot_is_a_hole() -> None:
+    """Also beside a success in the same cell."""
+    missed = (NOON - 12 * HOUR, NOON - 2 * HOUR, NOON)
+
+    assert drawn(strip("succeeded", 0, 9), missed=missed) == "o#########oo"
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader's zone."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_utc")
+def test_the_axis_ends_now() -> None:
+    """Round local times above their cells."""
+    assert Grid(NOON - 6 * HOUR, NOON, 36).axis() == "06:00       08:00       10:00    now"
+    assert Grid(NOON - 24 * HOUR, NOON, 32).axis() == "12:00   18:00   Mon 02       now"
+
+
+def test_the_picture_fits_and_is_legible_without_colour(once: Once, store: Store) -> None:
+    """A row a task, now at the right edge, and below it what the marks mean."""
+    store.finish(held(store, claim(None, task="[bold]x[/bold]")), ending())
+    store.finish(held(store, claim(None, task="🚀")), ending(Outcome.FAILED))
+    status, out, err = once()
+    lines = out.splitlines()
+
+    assert (status, err) == (0, "")
+    assert lines[0].endswith(" a mark")
+    assert lines[1].endswith("now")
+    assert lines[2] == "[bold]x[/bold]  " + "·" * 23 + "■"
+    assert lines[3] == "🚀" + " " * 14 + "·" * 23 + "x"
+    assert lines[4:] == ["", "x failed   ■ succeeded   · idle"]
+
+
+def test_of_one_task_each_host_has_a_row(once: Once, store: Store) -> None:
+    """Below the task's own."""
+    for host in ("web2", "web1"):
+        store.finish(held(store, claim(None, task="t", by=holder(host))), ending())
+    rows = once("t")[1].splitlines()[2:5]
+
+    assert [row.split()[0] for row in rows] == ["t", "web1", "web2"]
+    assert all(row.endswith("·■") for row in rows)
+
+
+def test_a_hole_is_drawn_where_nobody_started(once: Once, store: Store, tmp_path: Path) -> None:
+    """Since the schedule was seen first."""
+    long_ago = SystemClock().now() - timedelta(hours=20)
+    store.claim(claim(task="t").replaced(slot=None))
+    with closing(sqlite3.connect(tmp_path / "once.db")) as connection, connection:
+        values = {"at": int(long_ago.timestamp()) * 1_000_000}
+        connection.execute("DELETE FROM run")
+        connection.execute("INSERT OR REPLACE INTO schedule VALUES ('t', :at, '0 * * * *', 'UTC', 'cron', :at)", values)
+        connection.execute("DELETE FROM schedule WHERE first_seen <> :at", values)
+    row = once("t")[1].splitlines()[2]
+
+    assert row.count("○") >= 15
+    assert row.split()[1].startswith("··")
+
+
+def test_an_item_has_exactly_these_keys(once: Once, store: Store) -> None:
+    """The contract for programs: the marks in which something happened."""
+    store.finish(held(store, claim(None, task="t")), ending())
+    answer = json.loads(once("--json")[1])
+
+    assert answer["once"] == "timeline/1"
+    assert [item.keys() for item in answer["items"]] == [{"task", "host", "from", "until", "marks"}]
+    assert (answer["items"][0]["task"], answer["items"][0]["host"]) == ("t", None)
+    assert answer["items"][0]["marks"] == {"succeeded": 1}
+
+
+def test_no_such_task_is_said(once: Once, store: Store) -> None:
+    """And an empty record is no picture."""
+    store.connect()
+
+    assert once() == (0, "No task has been recorded yet.\n", "")
+    assert once("nobody")[:2] == (2, "")
