@@ -9,7 +9,20 @@ import pytest
 from tests.acceptance.conftest import Host
 
 
-@pytest.mark.parametrize("args", [["status"], ["runs", "t"], ["show", "t"], ["next", "--task", "t"], []])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["status"],
+        ["runs", "t"],
+        ["show", "t"],
+        ["next", "--task", "t"],
+        ["timeline"],
+        ["check"],
+        ["metrics"],
+        ["prune"],
+        [],
+    ],
+)
 def test_looking_makes_no_record(lone_host: Host, args: list[str]) -> None:
     """Else the first run would not say that it keeps one; and a typing error would leave a file."""
     path = (lone_host.address or "").removeprefix("sqlite:")
