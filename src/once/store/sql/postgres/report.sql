@@ -147,6 +147,7 @@ member AS (
             AND run.duration IS NOT NULL
             AND run.claimed_at >= earlier.started
             AND run.claimed_at < earlier.ended
+            AND run.claimed_at + run.duration > %(since)s
         UNION ALL
         SELECT run.number
         FROM once.run
