@@ -19,7 +19,7 @@ from once.run import Holder, task_name
 from once.settings import KEEP
 from once.store.base import Pruned, Store
 
-PAGE = 5000
+PAGE = 1000
 TRIES, TRIES_EVERY = 20, 0.5
 
 

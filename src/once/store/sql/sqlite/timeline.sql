@@ -1,14 +1,11 @@
 -- name: strips
 -- The runs of each of these tasks since then, in cells of equal length, those alike counted together.
-WITH asked AS (
-    SELECT value AS task FROM json_each(:tasks)
-),
-lasted AS (
+WITH lasted AS (
     SELECT
         run.task, run.number, run.host, run.outcome AS state,
         run.claimed_at AS started, run.claimed_at + run.duration AS ended
-    FROM asked
-    CROSS JOIN run ON run.task = asked.task
+    FROM (SELECT value AS task FROM json_each(:tasks)) AS asked
+    CROSS JOIN run INDEXED BY run_times ON run.task = asked.task
         AND run.duration IS NOT NULL
         AND run.duration <= 24 * 3600 * 1000000
         AND run.claimed_at >= :since - 24 * 3600 * 1000000
@@ -25,8 +22,8 @@ lasted AS (
             WHEN run.outcome = 'running' AND run.lease_until > :now THEN :now
             ELSE COALESCE(run.beat_at, run.claimed_at)
         END AS ended
-    FROM asked
-    CROSS JOIN run ON run.task = asked.task
+    FROM (SELECT value AS task FROM json_each(:tasks)) AS asked
+    CROSS JOIN run INDEXED BY run_unbounded ON run.task = asked.task
         AND (run.duration IS NULL OR run.duration > 24 * 3600 * 1000000)
         AND run.outcome NOT IN ('skipped', 'excused')
 ),
@@ -48,9 +45,10 @@ mark AS (
         AND spell.started < :now
     UNION ALL
     SELECT run.task, run.host, run.outcome, run.slot, run.slot, NULL
-    FROM asked
-    CROSS JOIN run ON run.task = asked.task
+    FROM (SELECT value AS task FROM json_each(:tasks)) AS asked
+    CROSS JOIN run INDEXED BY run_unsuccessful ON run.task = asked.task
         AND run.outcome <> 'succeeded'
+        AND run.slot IS NOT NULL
         AND run.outcome IN ('skipped', 'excused')
         AND run.slot >= :since
         AND run.slot < :now
