@@ -119,7 +119,7 @@ def test_wrong_calls_are_125_and_run_nothing(lone_host: Host) -> None:
         ["run", "--task", "t", "--schedule", "* * * * *", "--"],
         ["run", "--task", "t", "--", "touch", "ran"],
         ["run", "--schedule", "* * * * *", "--", "touch", "ran"],
-        ["run", "--task", "t", "--schedule", "* * * * *", "--standby", "--", "touch", "ran"],
+        ["run", "--task", "t", "--schedule", "* * * * *", "--stand-by", "--", "touch", "ran"],
         ["lock", "--task", "t", "--schedule", "* * * * *", "--", "touch", "ran"],
         ["lock", "--task", "t"],
     ]

@@ -160,9 +160,10 @@ def test_a_dead_client_is_noticed_while_it_holds_the_fence(store: Store, job: ps
 def test_no_unique_index_contains_the_lease(bench: Bench) -> None:
     """Such an index would make every beat wait for the fence."""
     indexes = bench.meddle("SELECT indexdef FROM pg_indexes WHERE schemaname = 'once' AND tablename = 'run'")
+    unique = [index for (index,) in indexes if "UNIQUE" in index]
 
-    assert len(indexes) == 3
-    assert [index for (index,) in indexes if "UNIQUE" in index and "lease" in index] == []
+    assert len(unique) >= 2
+    assert [index for index in unique if "lease" in index] == []
 
 
 def test_a_claim_that_another_one_holds_up_gives_in(
