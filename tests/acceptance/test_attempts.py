@@ -76,7 +76,8 @@ def test_a_stopped_run_is_not_repeated_by_its_holder_and_may_be_by_another(
     lone_host: Host, this_minute: MinuteSlot
 ) -> None:
     """It has used up no attempt."""
-    process = held(lone_host, this_minute, "--attempts", "3")
+    line = run_line(this_minute, "--attempts", "3")
+    process = lone_host.start(*line, "--", "sh", "-c", "echo $$; exec sleep 600")
     pid_of(process)
     process.terminate()
     stopped = ended(process)
