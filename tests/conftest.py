@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,7 +23,13 @@ _caretaker = pytest.StashKey[databases.Caretaker]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The process that begins the session keeps the servers' room; its workers find it in their environment."""
+    """The process that begins the session keeps the servers' room; its workers find it in their environment.
+
+    A session in the background of a script has inherited INT and QUIT as ignored, and `once` would respect that.
+    """
+    for signum in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(signum) is signal.SIG_IGN:
+            signal.signal(signum, signal.SIG_DFL)
     if databases.ROOM not in os.environ:
         config.stash[_caretaker] = databases.open_room()
 
