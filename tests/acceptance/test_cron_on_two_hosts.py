@@ -34,7 +34,10 @@ def server() -> Iterator[OwnServer]:
 
 
 def test_five_minutes_are_five_slots_and_five_runs_each_on_one_host(server: OwnServer, tmp_path: Path) -> None:
-    """Whichever host wins a slot, the other steps aside and says why; nothing else was ever said."""
+    """Whichever host wins a slot, the other steps aside and says why; nothing else was ever said.
+
+    A minute that begins while the daemons do has a slot of its own, before those that are waited for.
+    """
     if lacking := cron_daemon.missing():
         pytest.skip(f"cron cannot be run here, for want of {lacking}")
     settings = [f"PATH={ONCE.parent}:/usr/bin:/bin", f"ONCE_DB={server.address()}"]
@@ -46,12 +49,13 @@ def test_five_minutes_are_five_slots_and_five_runs_each_on_one_host(server: OwnS
         first = (datetime.now(UTC) + MINUTE + timedelta(seconds=10)).replace(second=0, microsecond=0)
         slots = [first + number * MINUTE for number in range(MINUTES)]
         _sleep_until(slots[-1] + MINUTE / 2)
-    rows = server.ask("SELECT slot, host, outcome FROM once.run ORDER BY slot")[-MINUTES:]
+    rows = server.ask("SELECT slot, host, outcome FROM once.run ORDER BY slot")
     runs = [(slot.astimezone(UTC), host) for slot, host, _outcome in rows]
     ran = (tmp_path / "ran").read_text().splitlines()
     said = {host: (tmp_path / f"{host}.said").read_text().splitlines() for host in HOSTS}
 
-    assert [slot for slot, _ in runs] == slots
+    assert [slot for slot, _ in runs][-MINUTES:] == slots
+    assert len(runs) <= MINUTES + 1
     assert {outcome for _, _, outcome in rows} == {"succeeded"}
     assert ran == [f"{slot:%Y-%m-%dT%H:%M:%SZ} on {host}" for slot, host in runs]
     assert {host: len(lines) for host, lines in said.items()} == {
