@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, ended, until
+from tests.acceptance.conftest import ONCE, PATIENCE, Host, MinuteSlot, ended, until
 from tests.acceptance.test_one_slot import run_line
 
 PIECE = 1 << 16
@@ -150,10 +150,76 @@ def test_arguments_that_are_not_utf_8_reach_the_command_and_the_row(host: Host, 
     assert host.run("report")["outcome"] == "succeeded"
 
 
-def test_a_full_disk_behind_stdout_does_not_cost_the_record(lone_host: Host, this_minute: MinuteSlot) -> None:
-    """/dev/full answers as a full disk does."""
-    with open("/dev/full", "wb") as full:
-        process = lone_host.start(*run_line(this_minute), "--", "sh", "-c", "head -c 100000 /dev/zero", stdout=full)
-        ended(process)
+@pytest.mark.parametrize("size", [60_000, (1 << 20) + 1000])
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_command_hears_itself_of_a_full_disk(
+    lone_host: Host, this_minute: MinuteSlot, tmp_path: Path, size: int
+) -> None:
+    """As without `once`: a backup that does not fit is a failure, in its status and in the record."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = 'mount -t tmpfs -o size=32k none "$0" && cd "$0" && exec "$@" > backup'
+    if size > 1 << 20:
+        mount = mount.replace("32k", "1m")
+    command = ["sh", "-c", f"head -c {size} /dev/zero"]
+    ran = [
+        subprocess.run(
+            ["unshare", "--mount", "sh", "-c", mount, str(disk), *before, *command],
+            env=lone_host.environ,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+        for before in ([], [str(ONCE), *run_line(this_minute), "--"])
+    ]
+    run = lone_host.run("report")
 
-    assert lone_host.run("report")["outcome"] in ("failed", "succeeded")
+    assert [one.returncode for one in ran] == [1, 1]
+    assert ran[0].stderr == ran[1].stderr
+    assert b"No space left on device" in ran[1].stderr
+    assert (run["outcome"], run["exit_status"]) == ("failed", 1)
+
+
+def test_a_device_that_is_full_is_the_commands_own_failure(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """/dev/full answers as a full disk does, for a few bytes as for many."""
+    with open("/dev/full", "wb") as full:
+        ran = ended(lone_host.start(*run_line(this_minute), "--", "echo", "hi", stdout=full))
+
+    assert ran.status == 1
+    assert lone_host.run("report")["outcome"] == "failed"
+
+
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_what_went_to_a_file_is_kept_too(lone_host: Host, this_minute: MinuteSlot, tmp_path: Path, mode: str) -> None:
+    """What the command added, and not what stood there before; the standard error that came by a pipe is after it."""
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    with open(log, mode) as file:
+        line = run_line(this_minute, "--tail", "40")
+        ended(lone_host.start(*line, "--", "sh", "-c", "seq 1000; echo why >&2; exit 1", stdout=file))
+    written = b"".join(b"%d\n" % number for number in range(1, 1001))
+    (run,) = lone_host.json("show", "report")
+
+    assert log.read_bytes() == (b"before\n" if mode == "ab" else b"") + written
+    assert lone_host.once("show", "report", "--output").out == (written + b"why\n")[-40:]
+    assert run["tail_dropped"] == len(written) + 4 - 40
+
+
+def test_what_is_thrown_away_is_kept(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """`> /dev/null` is how crontab lines say that nobody reads it; the record may be all that is left."""
+    ended(lone_host.start(*run_line(this_minute), "--", "echo", "kept", stdout=subprocess.DEVNULL))
+
+    assert lone_host.once("show", "report", "--output").out == b"kept\n"
+
+
+def test_what_is_left_in_the_background_may_go_on_writing_to_its_file(
+    lone_host: Host, this_minute: MinuteSlot, tmp_path: Path
+) -> None:
+    """No pipe of ours is broken under it when `once` has gone."""
+    log = tmp_path / "log"
+    script = "(while [ ! -e go ]; do sleep 0.02; done; echo later) &"
+    with open(log, "wb") as file:
+        ended(lone_host.start(*run_line(this_minute), "--", "sh", "-c", script, stdout=file, stderr=file))
+    (lone_host.root / "go").touch()
+
+    assert until(log.read_bytes) == b"later\n"

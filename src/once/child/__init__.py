@@ -6,6 +6,7 @@ A life of a command, and the file that tells each part:
     search      which file a name is, as shells answer it
     wiring      which of its descriptors are handed down and which are copied
     stream      one pipe from the command, and the `sink` it is written on to
+    written     a file that the command writes itself, and whose end is read back
     bell        what ends a wait: signals, the end of a child, another thread
     group       all that has to be signalled, frozen or killed with it
     terminal    who has the terminal

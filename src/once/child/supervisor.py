@@ -15,6 +15,7 @@ from once.child.kernel import PR_SET_CHILD_SUBREAPER, prctl
 from once.child.launch import Launch
 from once.child.search import escapes
 from once.child.stream import Stream
+from once.child.written import Written
 from once.clock import BOOTTIME
 from once.command import Event, Exited, Signalled, Woken
 from once.signals import STOPPING, Arrivals
@@ -31,12 +32,20 @@ class Child:
     """A command that was started. All of it is for the main thread, save `wake`."""
 
     def __init__(
-        self, pid: int, group: Group, *, streams: list[Stream], tail: Tail, bell: Bell, arrivals: Arrivals
+        self,
+        pid: int,
+        group: Group,
+        *,
+        streams: list[Stream],
+        files: list[Written],
+        tail: Tail,
+        bell: Bell,
+        arrivals: Arrivals,
     ) -> None:
         self.pid = pid
         self.shares_terminal = isinstance(group, Shared)
         self.escaped = False
-        self._group, self._streams, self._tail = group, streams, tail
+        self._group, self._streams, self._files, self._tail = group, streams, files, tail
         self._bell, self._arrivals = bell, arrivals
         self._ended: Exited | None = None
         self._end_was_told = False
@@ -93,8 +102,16 @@ class Child:
         return self._group.is_gone()
 
     def output(self) -> Tail:
-        """The last bytes of its output so far, both streams in order of arrival. Complete once Exited was reported."""
-        return self._tail
+        """The last bytes of its output so far, both streams in order of arrival. Complete once Exited was reported.
+
+        What was written to files is taken to have come before what came through pipes.
+        """
+        whole = Tail(self._tail.limit)
+        for file in self._files:
+            file.add_to(whole)
+        whole.pass_over(self._tail.dropped)
+        whole.add(self._tail.kept)
+        return whole
 
     def drain(self, within: float) -> int:
         """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up.
@@ -113,6 +130,8 @@ class Child:
         """Give back descriptors and handlers."""
         for stream in self._streams:
             stream.close()
+        for file in self._files:
+            file.close()
         self._bell.close()
 
     def _next_event(self) -> Event | None:
@@ -170,6 +189,7 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
     kept = Tail(tail)
     bell = Bell()
     streams = [Stream(fds, kept) for fds in wiring.copied()] if tail > 0 else []
+    files = [Written(fd) for fd in wiring.written()] if tail > 0 else []
     launch = Launch(
         argv=argv,
         env=dict(env),
@@ -183,10 +203,13 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
     except BaseException:
         for stream in streams:
             stream.close()
+        for file in files:
+            file.close()
         bell.close()
         raise
     for stream in streams:
         stream.handed_over()
-    child = Child(pid, Shared(pid) if shared else Own(pid), streams=streams, tail=kept, bell=bell, arrivals=arrivals)
+    group = Shared(pid) if shared else Own(pid)
+    child = Child(pid, group, streams=streams, files=files, tail=kept, bell=bell, arrivals=arrivals)
     child.escaped = escapes(argv, env)
     return child

@@ -1,12 +1,14 @@
 """Which descriptors the command gets: handed down as they are, copied by us, or none.
 
-Copied are standard output and standard error, because their end is kept. A terminal is handed down, or the command
-could tell. If both are the same file, one pipe keeps the order of what is written.
+Standard output and standard error are wanted for the record. What cannot be read back is copied: pipes, sockets, and
+/dev/null, which takes everything. If both are the same, one pipe keeps the order of what is written. All else is handed
+down: the command writes to a file itself and hears itself of a full disk, and it could tell a terminal.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 
 STDOUT, STDERR = 1, 2
@@ -14,11 +16,27 @@ STDOUT, STDERR = 1, 2
 
 def copied() -> Iterator[tuple[int, ...]]:
     """The descriptors that want a pipe; those that share one are named together."""
-    wanting = tuple(fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and not os.isatty(fd))
-    if len(wanting) > 1 and not os.path.sameopenfile(*wanting):
-        yield from ((fd,) for fd in wanting)
-    elif wanting:
-        yield wanting
+    yield from _told_apart(fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and _must_be_copied(fd))
+
+
+def written() -> Iterator[int]:
+    """The descriptors of files that the command writes itself and that are read back; one of those that share one."""
+    found = (fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and not _must_be_copied(fd) and not os.isatty(fd))
+    yield from (fds[0] for fds in _told_apart(found))
+
+
+def _told_apart(found: Iterator[int]) -> Iterator[tuple[int, ...]]:
+    fds = tuple(found)
+    if len(fds) > 1 and not os.path.sameopenfile(*fds):
+        yield from ((fd,) for fd in fds)
+    elif fds:
+        yield fds
+
+
+def _must_be_copied(fd: int) -> bool:
+    status = os.fstat(fd)
+    is_null = stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev
+    return stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode) or is_null
 
 
 def _is_handed_to_us(fd: int) -> bool:

@@ -158,12 +158,14 @@ def test_the_command_sees_its_reader_go_before_it_writes(supervise: Supervise, t
     assert gone.exists()
 
 
-def test_a_full_disk_ends_what_writes_on(supervise: Supervise) -> None:
-    """Nobody will ever take the output; copying stops."""
+def test_a_full_disk_is_the_commands_to_hear_of(supervise: Supervise) -> None:
+    """It writes to the file itself: it is not ended by a signal, and ends as it would alone."""
     with open("/dev/full", "wb") as full:
+        alone = subprocess.run(["yes"], stdout=full, stderr=subprocess.DEVNULL, check=False)
         seen = supervise("yes", stdout=full).end()
 
-    assert (seen["exit"], seen["given_up"]) == (141, 0)
+    assert (seen["exit"], seen["given_up"]) == (alone.returncode, 0)
+    assert alone.returncode == 1
 
 
 def test_a_socket_is_written_to_without_waiting(supervise: Supervise) -> None:

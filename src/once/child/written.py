@@ -1,0 +1,58 @@
+"""A file that the command writes itself: only the end of what it has added is read back, for the record.
+
+Were a file written by us, on the command's behalf, a full disk would be met after the command had been told that all
+is well, and might have ended with 0. So only what cannot be read back is copied: see `wiring`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+
+from once.tail import Tail
+
+
+class Written:
+    """One such file. The command shares our open file, so its offset tells how far the command has written.
+
+    What others append through open files of their own in between is not told apart.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._begin = _begin(fd)
+        self._reader = _reopened(fd)
+
+    def add_to(self, tail: Tail) -> None:
+        """Add what the command has written so far; of a file that we may not read, nothing but the length."""
+        if self._begin is None:
+            return
+        end = max(self._begin, os.lseek(self._fd, 0, os.SEEK_CUR))
+        begin = max(self._begin, end - tail.limit) if self._reader >= 0 else end
+        tail.pass_over(begin - self._begin)
+        while begin < end and (piece := os.pread(self._reader, end - begin, begin)):
+            tail.add(piece)
+            begin += len(piece)
+
+    def close(self) -> None:
+        """Give back our own descriptor; the caller's stays open."""
+        if self._reader >= 0:
+            os.close(self._reader)
+            self._reader = -1
+
+
+def _begin(fd: int) -> int | None:
+    """Where the next byte goes; None for a device, which has no end to read back."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    appends = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND
+    return status.st_size if appends else os.lseek(fd, 0, os.SEEK_CUR)
+
+
+def _reopened(fd: int) -> int:
+    try:
+        return os.open(f"/dev/fd/{fd}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return -1
