@@ -152,6 +152,12 @@ class SettingInvalid(Refused):
     """{where}: {why}"""
 
 
+class SettingsUnreadable(Refused):
+    """{files} cannot be read by {user}, and may switch this host off or name another scope"""
+
+    hint = "chmod a+r; a password can stand elsewhere: db = file:PATH"
+
+
 class SignalUnknown(Refused):
     """{name} is no signal"""
 
@@ -270,6 +276,14 @@ class CannotStart(NotNow):
     """The command could not be started ({why})"""
 
     hint = "free processes, memory or descriptors on this host"
+
+
+class CannotBeat(OnceError):
+    """The command was begun and killed at once, since its lease could not be kept ({why})"""
+
+    wrapping = 123
+    prevents = False
+    hint = "free processes or memory on this host"
 
 
 class CommandNotFound(OnceError):

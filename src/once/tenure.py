@@ -13,16 +13,24 @@ from datetime import datetime, timedelta
 
 from once import wording
 from once.admission import Admitted
-from once.command import Command
-from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, LeaseLost, OnceError, Unreachable
+from once.command import Command, Exited
+from once.errors import (
+    CannotBeat,
+    CannotStart,
+    CommandNotExecutable,
+    CommandNotFound,
+    LeaseLost,
+    OnceError,
+    Unreachable,
+)
 from once.instants import DAY, rfc3339
 from once.keeper import Keeper
 from once.lease import KEEPS_NO_CONNECTION, Lease
 from once.recording import Recorder, ending_of, exit_status
-from once.run import Ending, Outcome
+from once.run import Ending, Outcome, exit_status_of
 from once.start import Ports, Start
 from once.store.base import Beat, Recorded, Store
-from once.supervision import Supervision, Watched
+from once.supervision import LONGEST_POLL, Supervision, Watched
 
 
 class Tenure:
@@ -86,7 +94,13 @@ class Tenure:
         started_at, began = clock.now(), clock.boottime()
         self._store.close()
         keeper = self._keeper(command, lease, started_at)
-        keeper.start()
+        try:
+            keeper.start()
+        except (
+            RuntimeError
+        ) as error:  # no thread is to be had, and a command without beats would soon work past its lease
+            self._kill_unkept(command, str(error))
+            raise CannotBeat(why=error) from error
         # What start-up has made lives as long as the process: the collector need not look at it again.
         gc.freeze()
         gc.enable()
@@ -103,6 +117,13 @@ class Tenure:
         if recorded is not None and ending.outcome is Outcome.SUCCEEDED:
             self._forget()
         return watched
+
+    def _kill_unkept(self, command: Command, why: str) -> None:
+        command.kill()
+        while not isinstance(event := command.wait(LONGEST_POLL), Exited):
+            pass
+        status, _signal = exit_status_of(event.wait_status)
+        self._record_unbegun(Outcome.FAILED, f"killed: its lease could not be kept ({why})", status)
 
     def _has_attempts_left_after(self, ending: Ending) -> bool:
         """Whether the holder itself is to repeat it. What was stopped or taken away is for a later start."""

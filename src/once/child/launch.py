@@ -22,6 +22,9 @@ from once.noun import Noun
 IGNORED_BY_PYTHON = frozenset((signal.SIGPIPE, signal.SIGXFSZ))
 """The interpreter ignores these for itself, and a command would inherit it."""
 
+WANT = frozenset((errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE))
+"""What exec says for want of something on this host: the command is not to blame (EAGAIN: execve(2), RLIMIT_NPROC)."""
+
 RESET = IGNORED_BY_PYTHON | {signal.SIGCHLD}
 
 
@@ -36,13 +39,16 @@ class Launch(Noun):
     prctl: Prctl
 
     def start(self) -> int:
-        """The process number of the command, once it is executed. Raises CommandNotFound or CommandNotExecutable."""
+        """The process number of the command, once it is executed.
+
+        Raises CommandNotFound or CommandNotExecutable; OSError for want of processes, memory or descriptors.
+        """
         hearing, telling = os.pipe()
         try:
             pid = self._fork(telling)
-        except OSError as error:
+        except OSError:
             os.close(hearing)
-            raise CommandNotExecutable(command=self.argv[0], why=f"fork: {error.strerror}") from error
+            raise
         finally:
             os.close(telling)
         with os.fdopen(hearing, "rb") as pipe:
@@ -91,8 +97,10 @@ class Launch(Noun):
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         return execute(self.argv, self.env)
 
-    def _failure(self, told: bytes) -> CommandNotFound | CommandNotExecutable:
+    def _failure(self, told: bytes) -> CommandNotFound | CommandNotExecutable | OSError:
         number, _, why = told.decode().partition(":")
+        if int(number) in WANT:
+            return OSError(int(number), os.strerror(int(number)))
         if int(number) in (errno.ENOENT, errno.ENOTDIR) and not why:
             return CommandNotFound(command=self.argv[0], path=self.env.get("PATH", os.defpath))
         return CommandNotExecutable(command=self.argv[0], why=why or os.strerror(int(number)))

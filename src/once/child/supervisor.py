@@ -7,6 +7,7 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 from once.child import terminal, wiring
 from once.child.bell import Bell
@@ -180,33 +181,31 @@ class Child:
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: Arrivals) -> Child:
     """Start the command, from the main thread, while `arrivals` only notes signals.
 
-    The last `tail` bytes of its output are kept; with 0 it writes to our descriptors itself. Raises CommandNotFound
-    or CommandNotExecutable.
+    The last `tail` bytes of its output are kept; with 0 it writes to our descriptors itself. Raises CommandNotFound or
+    CommandNotExecutable; OSError for want of processes, memory or descriptors, and then gives back what it took.
     """
     call = prctl()
     call(PR_SET_CHILD_SUBREAPER, 1)
     shared = terminal.foreground_group() is not None
-    kept = Tail(tail)
-    bell = Bell()
-    streams = [Stream(fds, kept) for fds in wiring.copied()] if tail > 0 else []
-    files = [Written(fd) for fd in wiring.written()] if tail > 0 else []
-    launch = Launch(
-        argv=argv,
-        env=dict(env),
-        wiring={fd: stream.far for stream in streams for fd in stream.fds},
-        mask=bell.inherited_mask,
-        own_group=not shared,
-        prctl=call,
-    )
-    try:
-        pid = launch.start()
-    except BaseException:
-        for stream in streams:
-            stream.close()
-        for file in files:
-            file.close()
-        bell.close()
-        raise
+    kept, streams, files = Tail(tail), [], []
+    with ExitStack() as taken:
+        bell = Bell()
+        taken.callback(bell.close)
+        for fds in wiring.copied() if tail > 0 else ():
+            streams.append(Stream(fds, kept))
+            taken.callback(streams[-1].close)
+        for fd in wiring.written() if tail > 0 else ():
+            files.append(Written(fd))
+            taken.callback(files[-1].close)
+        pid = Launch(
+            argv=argv,
+            env=dict(env),
+            wiring={fd: stream.far for stream in streams for fd in stream.fds},
+            mask=bell.inherited_mask,
+            own_group=not shared,
+            prctl=call,
+        ).start()
+        taken.pop_all()
     for stream in streams:
         stream.handed_over()
     group = Shared(pid) if shared else Own(pid)

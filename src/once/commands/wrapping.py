@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +14,7 @@ from once.clock import Fired, SystemClock
 from once.command import Command, Limits, PastLease
 from once.commands.opening import WITHHELD, Place, place
 from once.commands.options import DURATION, SIGNAL, database, stacked
-from once.errors import CommandMissing, DurationInvalid
+from once.errors import CommandMissing, DurationInvalid, SettingsUnreadable
 from once.instants import in_words
 from once.journal import Journal
 from once.lease import SHORTEST
@@ -25,6 +24,7 @@ from once.runner import Runner
 from once.settings import KEEP, Settings
 from once.signals import Arrivals
 from once.start import Patience, Ports, Start
+from once.stdio import STDERR
 from once.store.base import Claim
 from once.store.connect import carries_password
 from once.verdict import Facts, Wish
@@ -42,7 +42,7 @@ limits = stacked(
         "--splay", type=DURATION, default=timedelta(), help="Wait up to this first, always the same per host."
     ),
     click.option("--lease", type=DURATION, help="Trust in a silent holder ends after this.  [default: 5m]"),
-    click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124."),
+    click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124. 0: no limit."),
     click.option(
         "-k", "--kill-after", type=DURATION, default=timedelta(seconds=10), help="SIGKILL so long after a stop."
     ),
@@ -122,7 +122,7 @@ class Asked(Noun):
 def options(given: dict[str, Any], settings_found: Settings) -> Options:
     """The common options, checked. Raises CommandMissing, TaskNameInvalid, DurationInvalid."""
     typed = Options(**given)
-    lease = typed.lease or settings_found.lease or LEASE
+    lease = first_given(typed.lease, settings_found.lease, LEASE)
     if lease < SHORTEST:
         raise DurationInvalid(
             text=f"--lease {in_words(lease)}", why=f" to trust: a lease is {in_words(SHORTEST)} at least"
@@ -138,7 +138,7 @@ def require_command(typed: Options, verb: str) -> None:
 
 def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> int:
     """Run it, or say why not; the exit status."""
-    voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, sys.stderr.isatty())
+    voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, os.isatty(STDERR))
     if found.off:
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
         return typed.skip_code
@@ -176,12 +176,12 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         fired=asked.fired,
         environ=_inherited(),
         patience=Patience(
-            db_wait=typed.db_wait or found.db_wait or asked.db_wait,
+            db_wait=first_given(typed.db_wait, found.db_wait, asked.db_wait),
             wait=asked.wait,
-            max_skew=typed.max_skew or found.max_skew or MAX_SKEW,
+            max_skew=first_given(typed.max_skew, found.max_skew, MAX_SKEW),
         ),
         limits=Limits(
-            timeout=typed.timeout,
+            timeout=typed.timeout or None,
             kill_after=typed.kill_after,
             stop_signal=typed.stop_signal,
             past_lease=PastLease(typed.past_lease),
@@ -240,5 +240,16 @@ def _inherited() -> dict[str, str]:
 
 
 def resolved() -> Settings:
-    """The settings of this start. Raises SettingInvalid."""
-    return settings.resolve(os.environ)
+    """The settings of this start. Raises SettingInvalid, SettingsUnreadable.
+
+    A file that may not be read may say that this host is switched off, or put a scope before the task.
+    """
+    found = settings.resolve(os.environ)
+    if found.unreadable:
+        raise SettingsUnreadable(files=", ".join(found.unreadable), user=host.user_name())
+    return found
+
+
+def first_given(*durations: timedelta | None) -> timedelta:
+    """The first that was given. Zero is given: `or` would take it for nothing."""
+    return next(duration for duration in durations if duration is not None)
