@@ -278,14 +278,6 @@ class CannotStart(NotNow):
     hint = "free processes, memory or descriptors on this host"
 
 
-class CannotBeat(OnceError):
-    """The command was begun and killed at once, since its lease could not be kept ({why})"""
-
-    wrapping = 123
-    prevents = False
-    hint = "free processes or memory on this host"
-
-
 class CommandNotFound(OnceError):
     """{command}: no such command (PATH is {path}); recorded as a failed run"""
 

@@ -86,7 +86,9 @@ def _read(file: str, unreadable: list[str]) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError:
-        unreadable.append(file)
+        # A home that may not be entered is another user's (sudo keeps HOME): it has no settings for us.
+        if os.path.lexists(file):
+            unreadable.append(file)
         return {}
     import tomllib
 

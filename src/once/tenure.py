@@ -15,7 +15,6 @@ from once import wording
 from once.admission import Admitted
 from once.command import Command, Exited
 from once.errors import (
-    CannotBeat,
     CannotStart,
     CommandNotExecutable,
     CommandNotFound,
@@ -99,8 +98,9 @@ class Tenure:
         except (
             RuntimeError
         ) as error:  # no thread is to be had, and a command without beats would soon work past its lease
-            self._kill_unkept(command, str(error))
-            raise CannotBeat(why=error) from error
+            why = f"it could not be kept: {error}"
+            self._kill_unkept(command, why)
+            raise LeaseLost(task=self._hold.task, number=self._hold.number, why=why) from error
         # What start-up has made lives as long as the process: the collector need not look at it again.
         gc.freeze()
         gc.enable()
@@ -123,7 +123,7 @@ class Tenure:
         while not isinstance(event := command.wait(LONGEST_POLL), Exited):
             pass
         status, _signal = exit_status_of(event.wait_status)
-        self._record_unbegun(Outcome.FAILED, f"killed: its lease could not be kept ({why})", status)
+        self._record_unbegun(Outcome.FAILED, f"killed: the lease was lost, {why}", status)
 
     def _has_attempts_left_after(self, ending: Ending) -> bool:
         """Whether the holder itself is to repeat it. What was stopped or taken away is for a later start."""

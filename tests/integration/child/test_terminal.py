@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -167,15 +167,21 @@ def test_a_stream_that_is_a_terminal_is_handed_down(terminal: Terminal, tmp_path
     assert '"tail": "seen\\n"' in terminal.report.read_text()
 
 
+def names_of(group: Iterable[int]) -> dict[int, str]:
+    """What the processes execute by now: a fork has its parent's name at first."""
+    return {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in group}
+
+
 def test_in_a_shared_group_all_of_the_command_is_stopped_and_nothing_else(terminal: Terminal, tmp_path: Path) -> None:
     """Told by descent: its children too; not us, nor the other end of our pipeline."""
     orders = tmp_path / "orders"
     os.mkfifo(orders)
     terminal.start("--control 8 bash -c 'sleep 300 & sleep 300; echo'", after=f"8<>{orders} | cat")
-    group = until(lambda: len(job := job_of(terminal)) == 5 and job)
+    ready = ["bash", "cat", "sleep", "sleep"]
+    names = until(lambda: sorted((job := names_of(job_of(terminal))).values())[:4] == ready and len(job) == 5 and job)
+    group = list(names)
     orders.write_text("freeze\n")
     terminal.answers.until("freeze")
-    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in group}
     until(lambda: sum(stat_of(pid)[0] == "T" for pid in group) == 3)
     states = sorted((name, stat_of(pid)[0] == "T") for pid, name in names.items())
 
