@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,9 @@ from once.store.session import Row
 Values = Mapping[str, object] | None
 
 BUSY = timedelta(seconds=2)
+PATIENCE = timedelta(milliseconds=50)
+"""How long SQLite itself waits for the file. It looks ever less often, so that one who waits long would lose it to
+newcomers for ever: it is asked again from the start, until BUSY has passed."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -49,7 +53,7 @@ class SqliteDatabase:
         self._path = path
         self._makes_directory = makes_directory
         self._clock = clock
-        self._busy = busy
+        self.busy = busy
         self._connection: sqlite3.Connection | None = None
         self.name = name
 
@@ -106,6 +110,10 @@ class SqliteDatabase:
             try:
                 self._connection = connection = self._open()
                 self._bring_up_to_date(connection)
+                # Making the schema may have taken a connection of its own.
+                self._connection.execute(
+                    f"PRAGMA busy_timeout = {min(PATIENCE, self.busy) // timedelta(milliseconds=1)}"
+                )
             except sqlite3.Error as error:
                 raise self.failed(error) from error
             except BaseException:
@@ -116,7 +124,7 @@ class SqliteDatabase:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self._path,
-            timeout=self._busy.total_seconds(),
+            timeout=self.busy.total_seconds(),
             isolation_level=None,
             detect_types=sqlite3.PARSE_DECLTYPES | sqlite3.PARSE_COLNAMES,
         )
@@ -170,13 +178,21 @@ class SqliteSession:
         """Rows and the number of rows written. The rows are fetched at once: an open read would hold writers up."""
         plain = {name: _plain(value) for name, value in (values or {}).items()}
         try:
-            cursor = self._connection.execute(sql, plain)
-            return cursor.fetchall(), cursor.rowcount
+            return self._executed(sql, plain, until=time.monotonic() + self._database.busy.total_seconds())
         except sqlite3.Error as error:
             raise self._database.failed(error) from error
         except BaseException:
             self._database.close()
             raise
+
+    def _executed(self, sql: str, plain: dict[str, object], *, until: float) -> tuple[list[Row], int]:
+        while True:
+            try:
+                cursor = self._connection.execute(sql, plain)
+                return cursor.fetchall(), cursor.rowcount
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                    raise
 
 
 def _row(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> Row:
