@@ -7,10 +7,14 @@ import pwd
 import zlib
 from collections.abc import Mapping
 
+from once.event import Operator
 from once.run import Holder
 
 CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container")
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
+NO_LOGIN = 2**32 - 1
+"""What the kernel says of processes that nobody's login has started: cron's, a container's."""
+
 CONTAINER_GROUPS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
@@ -29,12 +33,33 @@ def holder(environ: Mapping[str, str], *, root: str = "/") -> Holder:
     )
 
 
+def operator(environ: Mapping[str, str], *, why: str | None = None, root: str = "/") -> Operator:
+    """Who types this: the login behind sudo, doas or su, not the user that it became."""
+    return Operator(login=_login(environ, root), host=os.uname().nodename, why=why)
+
+
+def _login(environ: Mapping[str, str], root: str) -> str:
+    """Told by sudo and doas, which only root's word can be taken for; else by the kernel, which remembers the login."""
+    if os.geteuid() == 0:
+        for name in ("SUDO_USER", "DOAS_USER"):
+            if environ.get(name):
+                return environ[name]
+    login_uid = _first_line(f"{root}/proc/self/loginuid")
+    if login_uid and login_uid.isdecimal() and int(login_uid) != NO_LOGIN:
+        return _name_of(int(login_uid))
+    return user_name()
+
+
 def user_name() -> str:
     """The effective user's login name; its number where nobody has that number (cron sets neither USER nor HOME)."""
+    return _name_of(os.geteuid())
+
+
+def _name_of(uid: int) -> str:
     try:
-        return pwd.getpwuid(os.geteuid()).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(os.geteuid())
+        return str(uid)
 
 
 def home(environ: Mapping[str, str]) -> str | None:

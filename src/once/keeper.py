@@ -1,7 +1,7 @@
 """The keeper: the thread that beats. The only thread, so that nothing the command does can hold up a beat.
 
-It beats every fifth of the lease, sooner after a failure, and at once when asked. What it learns it puts into `lease`
-and `gone` and wakes the main thread, which alone decides what that means for the command.
+It beats every fifth of the lease, sooner after a failure, and at once when asked. What it learns it puts into `lease`,
+`gone` and `stop_asked`, and wakes the main thread, which alone decides what that means for the command.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Keeper:
     def __init__(self, lease: Lease, *, beat: Callable[[], Beat], clock: Clock, news: Callable[[], None]) -> None:
         self.lease = lease
         self.gone: Beat | None = None
+        self.stop_asked: str | None = None
         self.trouble: Exception | None = None
         self._beat, self._clock, self._news = beat, clock, news
         self._due = lease.sent + lease.beat_every.total_seconds()
@@ -71,6 +72,7 @@ class Keeper:
             return
         self.trouble = None
         if answer.ours:
+            self.stop_asked = answer.stop
             self.lease = self.lease.extended(sent=sent)
             self._due = sent + self.lease.beat_every.total_seconds()
         else:

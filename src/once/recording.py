@@ -61,6 +61,8 @@ def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
         return Outcome.LOST, f"killed: {watched.lost}"
     if watched.timed_out:
         return Outcome.TIMED_OUT, f"over its time limit{killed}"
+    if watched.cancelled is not None:
+        return (Outcome.SUCCEEDED if status == 0 else Outcome.CANCELLED), f"{watched.cancelled}{killed}"
     if watched.stopped_by is None:
         return (Outcome.SUCCEEDED if status == 0 else Outcome.FAILED), None
     reason = f"once got {signal.Signals(watched.stopped_by).name}{killed}"

@@ -127,6 +127,8 @@ class Run(Noun):
     tail_dropped: int = 0
     clock_offset: timedelta | None = None
     by_hand: bool = False
+    stop_asked: str | None = None
+    caught_up: bool = False
     once_version: str = ""
 
 

@@ -30,6 +30,7 @@ class Keeping(Protocol):
 
     lease: Lease
     gone: Beat | None
+    stop_asked: str | None
 
     def ask(self) -> None: ...
 
@@ -42,6 +43,7 @@ class Watched(Noun):
     timed_out: bool = False
     lost: str | None = None
     needed_kill: bool = False
+    cancelled: str | None = None
 
     @property
     def killed_as_lost(self) -> bool:
@@ -61,6 +63,7 @@ class Supervision:
         self._stopped_by: int | None = None
         self._timed_out = False
         self._lost: str | None = None
+        self._cancelled: str | None = None
         self._needed_kill = False
         self._warned = False
 
@@ -69,7 +72,9 @@ class Supervision:
         exited = self._until_exit()
         if self._was_made_to_end(exited):
             self._end_the_group()
-        return Watched(exited, self._stopped_by, self._timed_out, self._lost, self._needed_kill)
+        return Watched(
+            exited, self._stopped_by, self._timed_out, self._lost, self._needed_kill, cancelled=self._cancelled
+        )
 
     def _was_made_to_end(self, exited: Exited) -> bool:
         """Whether what the command left behind must go too. A success leaves its daemons alone."""
@@ -84,7 +89,7 @@ class Supervision:
                 return event
             if isinstance(event, Signalled):
                 self._forward(event.signum)
-            for mind in (self._mind_the_lease, self._mind_the_limit, self._mind_the_grace):
+            for mind in (self._mind_the_lease, self._mind_the_request, self._mind_the_limit, self._mind_the_grace):
                 mind(self._clock.boottime())
 
     def _patience(self) -> float:
@@ -97,7 +102,8 @@ class Supervision:
     @property
     def _limit_at(self) -> float | None:
         limit = self._limits.timeout
-        return None if limit is None or self._timed_out else self._began + limit.total_seconds()
+        is_ending = self._timed_out or self._cancelled is not None
+        return None if limit is None or is_ending else self._began + limit.total_seconds()
 
     def _forward(self, signum: int) -> None:
         if signum in STOPPING and self._stopped_by is None:
@@ -151,10 +157,21 @@ class Supervision:
             self._warned = True
             self._voice.say(line)
 
+    def _mind_the_request(self, now: float) -> None:
+        """An operator cancels the run, or a newer one replaces it: what a beat has brought is done once."""
+        if self._keeper.stop_asked is None or self._cancelled is not None or self._timed_out:
+            return
+        self._cancelled = self._keeper.stop_asked
+        self._voice.say(f"the command is stopped: {self._cancelled}")
+        self._stop(now)
+
     def _mind_the_limit(self, now: float) -> None:
         if self._limit_at is None or now < self._limit_at:
             return
         self._timed_out = True
+        self._stop(now)
+
+    def _stop(self, now: float) -> None:
         if self._frozen_since is not None:
             self._kill()
             return

@@ -19,6 +19,7 @@ class Overlap(StrEnum):
 
     SKIP = "skip"
     WAIT = "wait"
+    REPLACE = "replace"
     ALLOW = "allow"
 
 
@@ -54,6 +55,8 @@ class Brief(Noun):
     lease_until: datetime | None
     retry_at: datetime | None
     exit_status: int | None
+    stop_asked: str | None = None
+    caught_up: bool = False
 
 
 class Twin(Noun):
@@ -74,6 +77,9 @@ class Wish(Noun):
     `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
     when the slot was given by hand. `fired_at` is by this host's clock, as are the slots it is compared with.
     `attempts` is how many the slot has over all hosts; None: no end to them. `standby` waits for the holder's end.
+
+    `catches_up`: the slot is one that nobody ran in its time. `rerun`: an operator wants the slot's next attempt,
+    whatever became of the others, unless it has succeeded; `again`: even then.
     """
 
     slot: datetime | None
@@ -84,6 +90,9 @@ class Wish(Noun):
     overlap: Overlap = Overlap.SKIP
     start_within: timedelta | None = None
     min_interval: timedelta = timedelta()
+    catches_up: bool = False
+    rerun: bool = False
+    again: bool = False
 
 
 class Facts(Noun):
@@ -94,15 +103,15 @@ class Facts(Noun):
     is good, or a transaction holds its fence. `in_force_since` is when the line this start carries was first seen in
     its current interval (None: it begins one), `line_noted` whether that interval needs no word of this slot. `line`
     and `command_hash` are what the task was last seen with. A `twin` means that its host and this one have different
-    zone data.
+    zone data. `paused` and `retired` say by whom and why, where the task is; None where it is not.
     """
 
     now: datetime
     identity: str
     known: bool = False
     settled_through: datetime | None = None
-    paused: bool = False
-    retired: bool = False
+    paused: str | None = None
+    retired: str | None = None
     succeeded: bool = False
     latest: Brief | None = None
     latest_alive: bool = False
@@ -126,17 +135,25 @@ class Go(Noun):
 
 
 class Skip(Noun):
-    """Do not run it. `recorded`: a row says so, if the slot has none yet; `run` is the run that is the reason."""
+    """Do not run it. `recorded`: a row says so, if the slot has none yet.
+
+    `run` is the run that is the reason, `why` what an operator gave as one.
+    """
 
     reason: Reason
     recorded: bool = False
     run: Brief | None = None
+    why: str = ""
 
 
 class Wait(Noun):
-    """Ask again later: this run is in the way, and the policy is to wait for its end."""
+    """Ask again later: this run is in the way, and the policy is to wait for its end.
+
+    `replaces`: it is to be asked to stop, and has not been yet.
+    """
 
     run: Brief
+    replaces: bool = False
 
 
 Verdict = Go | Skip | Wait
@@ -155,8 +172,10 @@ def must_write(verdict: Verdict) -> bool:
 
     That is also so for a run whose lease has ended while its row says running: whoever finds it writes that it is lost.
     """
-    if not isinstance(verdict, Skip):
-        return isinstance(verdict, Go)
+    if isinstance(verdict, Wait):
+        return verdict.replaces
+    if isinstance(verdict, Go):
+        return True
     finds_a_lost_run = (
         verdict.reason is Reason.FAILED and verdict.run is not None and verdict.run.outcome is Outcome.RUNNING
     )
@@ -166,9 +185,9 @@ def must_write(verdict: Verdict) -> bool:
 def _by_slot(wish: Wish, facts: Facts) -> Skip | Wait | None:
     assert wish.slot is not None
     latest = facts.latest
-    if facts.settled_through is not None and wish.slot <= facts.settled_through:
+    if facts.settled_through is not None and wish.slot <= facts.settled_through and not wish.again:
         return Skip(Reason.SETTLED)
-    if facts.succeeded:
+    if facts.succeeded and not wish.again:
         return Skip(Reason.DONE, run=latest)
     if latest is not None:
         return _by_latest(latest, wish, facts)
@@ -178,10 +197,12 @@ def _by_slot(wish: Wish, facts: Facts) -> Skip | Wait | None:
 
 
 def _by_latest(latest: Brief, wish: Wish, facts: Facts) -> Skip | Wait | None:
-    if latest.outcome in AFTER_SKIP:
-        return Skip(AFTER_SKIP[latest.outcome], run=latest)
     if facts.latest_alive:
         return Wait(latest) if wish.standby else Skip(Reason.HELD, run=latest)
+    if wish.rerun:
+        return None
+    if latest.outcome in AFTER_SKIP:
+        return Skip(AFTER_SKIP[latest.outcome], run=latest)
     if latest.outcome is Outcome.CANCELLED:
         return Skip(Reason.CANCELLED, run=latest)
     has_attempts_left = wish.attempts is None or facts.used < wish.attempts
@@ -196,20 +217,33 @@ def _before_in_force(wish: Wish, facts: Facts) -> bool:
 
 
 def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
-    recorded = wish.slot is not None
-    if facts.retired:
-        return Skip(Reason.RETIRED, recorded)
-    if facts.paused:
-        return Skip(Reason.PAUSED, recorded)
+    recorded = wish.slot is not None and not wish.catches_up
+    if wish.rerun:
+        return Skip(Reason.OVERLAP, run=facts.blocker) if facts.blocker else None
+    if facts.retired is not None:
+        return Skip(Reason.RETIRED, recorded, why=facts.retired)
+    if facts.paused is not None:
+        return Skip(Reason.PAUSED, recorded, why=facts.paused)
     if wish.slot and wish.start_within is not None and wish.fired_at - wish.slot > wish.start_within:
         return Skip(Reason.LATE, recorded)
     if wish.min_interval and facts.last_claimed_at and facts.now - facts.last_claimed_at < wish.min_interval:
         return Skip(Reason.TOO_SOON, recorded)
     if facts.blocker is None or wish.overlap is Overlap.ALLOW:
         return None
-    if wish.overlap is Overlap.WAIT:
-        return Wait(facts.blocker)
-    return Skip(Reason.OVERLAP, recorded, facts.blocker)
+    return _by_blocker(facts.blocker, wish, recorded=recorded)
+
+
+def _by_blocker(blocker: Brief, wish: Wish, *, recorded: bool) -> Skip | Wait:
+    """Hosts that catch up share the slots: neither one of these nor this start's own is lost because one is at work."""
+    if wish.overlap is Overlap.WAIT or wish.catches_up:
+        return Wait(blocker)
+    if wish.overlap is Overlap.REPLACE and _is_newer(wish, blocker):
+        return Wait(blocker, replaces=blocker.outcome is Outcome.RUNNING and blocker.stop_asked is None)
+    return Wait(blocker) if blocker.caught_up else Skip(Reason.OVERLAP, recorded, blocker)
+
+
+def _is_newer(wish: Wish, blocker: Brief) -> bool:
+    return wish.slot is not None and blocker.slot is not None and wish.slot > blocker.slot
 
 
 def _next_attempt(facts: Facts) -> int:

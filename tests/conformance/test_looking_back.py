@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from once.event import Operator
 from once.reports.due import InForce, Quiet
 from once.run import Line, Outcome
 from once.store.base import Store
@@ -68,29 +69,34 @@ def test_the_lines_and_when_they_were_in_force(bench: Bench, store: Store) -> No
     assert store.in_force(["a"]) == store.in_force()[:1]
 
 
-def test_the_pauses_that_have_ended(bench: Bench, store: Store) -> None:
-    """A resume of all ends whatever was paused; a pause that goes on is told by its task."""
-    told = [
-        ("pause", "'a'"),
-        ("pause", "NULL"),
-        ("resume", "'a'"),
-        ("pause", "'b'"),
-        ("resume", "NULL"),
-        ("pause", "'a'"),
+def test_when_no_start_was_wanted(bench: Bench, store: Store) -> None:
+    """A pause ends by its time, by a resume of the same, or by the next; what goes on is told by its task."""
+    by = Operator("ops", "desk")
+    for name in "ab":
+        store.finish(held(store, claim(task=name)), ending())
+    acts = [
+        lambda: store.pause("a", by=by),
+        lambda: store.pause(None, by=by),
+        lambda: store.resume("a", by=by),
+        lambda: store.pause("b", by=by, length=HOUR / 2),
+        lambda: store.resume(None, by=by),
+        lambda: store.pause("b", by=by),
+        lambda: store.retire("b", by=by),
+        lambda: store.resume("b", by=by),
+        lambda: store.pause(None, by=by, scope="eu/", length=9 * HOUR),
+        lambda: store.pause("a", by=by),
     ]
-    store.now()
-    for hour, (what, task) in enumerate(told):
-        at = f"{int((NOON + hour * HOUR).timestamp()) * 1_000_000}"
-        if bench.kind != "sqlite":
-            at = f"timestamptz '{(NOON + hour * HOUR).isoformat()}'"
-        bench.meddle(
-            f"INSERT INTO once.event (at, login, host, what, task) VALUES ({at}, 'ops', 'h1', '{what}', {task})"
-        )
+    for act in acts:
+        assert act()
+        bench.let_pass(HOUR)
 
     assert sorted(store.pauses(), key=lambda one: one.since) == [
         Quiet("a", NOON, NOON + 2 * HOUR),
         Quiet(None, NOON + HOUR, NOON + 4 * HOUR),
-        Quiet("b", NOON + 3 * HOUR, NOON + 4 * HOUR),
+        Quiet("b", NOON + 3 * HOUR, NOON + 3.5 * HOUR),
+        Quiet("b", NOON + 5 * HOUR, NOON + 7 * HOUR),
+        Quiet("b", NOON + 6 * HOUR, NOON + 7 * HOUR),
+        Quiet(None, NOON + 8 * HOUR, NOON + 17 * HOUR, scope="eu/"),
     ]
 
 
@@ -173,16 +179,3 @@ def test_silence_is_told_from_start_to_start_and_to_the_end(bench: Bench, store:
     assert silences(0, 5) == [(1, 4)]
     assert silences(2, 6) == [(1, 4), (4, 6)]
     assert silences(-9, 1) == []
-
-
-def test_a_database_that_lacks_the_indexes_serves_every_run(bench: Bench, store: Store) -> None:
-    """The step 0002 makes reports fast and nothing else: hosts may be upgraded before their database."""
-    if bench.kind != "sqlite":
-        for index in ("run_succeeded", "run_unsuccessful", "run_times", "run_unbounded"):
-            bench.meddle(f"DROP INDEX once.{index}")
-        bench.meddle("UPDATE once.store SET schema = 1")
-    ran(bench, store, 0, took=90 * MINUTE)
-    ran(bench, store, 1)
-
-    assert crossing(store, timedelta(), DAY) == [("report", 1), ("report", 2)]
-    assert [page.done for page in store.slots(["report"], since=NOON, until=NOON + DAY)] == [[NOON, NOON + HOUR]]

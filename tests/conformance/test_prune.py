@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from once.event import Operator
 from once.run import Outcome
 from once.store.base import Pruned, Recorded, Store
 from once.verdict import Go, Reason, Skip
-from tests.conformance.claims import LEASE, claim, ending, held, holder, slot
+from tests.conformance.claims import LEASE, claim, ending, held, slot
 from tests.conformance.conftest import Bench
 
 KEEP = timedelta(days=90)
@@ -254,7 +255,7 @@ def test_an_operators_prune_is_noted(bench: Bench, store: Store) -> None:
     ran(store, 0)
     ran(store, 1)
     bench.let_pass(KEEP + 4 * HOUR)
-    store.prune("report", KEEP, by=holder("desk"))
+    store.prune("report", KEEP, by=Operator("ops", "desk"))
 
     assert bench.meddle("SELECT login, host, what, task FROM once.event") == [("ops", "desk", "prune", "report")]
 

@@ -56,7 +56,7 @@ def test_sqlite_makes_itself(tmp_path: Path) -> None:
 
 def test_a_step_stands_with_its_record(bench: Bench) -> None:
     """Who took it, when, and how far the schema has come."""
-    assert bench.meddle("SELECT number, name FROM once.migration") == [(1, "first"), (2, "reports")]
+    assert bench.meddle("SELECT number, name FROM once.migration") == [(1, "first"), (2, "reports"), (3, "by_hand")]
     assert bench.meddle("SELECT schema, protocol FROM once.store") == [(migrations.SCHEMA, migrations.PROTOCOL)]
 
 

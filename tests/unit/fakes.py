@@ -102,6 +102,7 @@ class FakeKeeper:
     clock: FakeClock
     lease: Lease = field(default_factory=lambda: Lease(timedelta(seconds=100), 0.0))
     gone: Beat | None = None
+    stop_asked: str | None = None
     asked: int = 0
 
     def ask(self) -> None:

@@ -149,6 +149,30 @@ def test_a_request_to_stop_while_frozen_is_a_kill(stage: Stage) -> None:
     assert watched.stopped_by == TERM
 
 
+def asks(stage: Stage) -> Callable[[], None]:
+    def ask() -> None:
+        stage.keeper.stop_asked = "replaced by slot 2026-11-27T17:00:00Z"
+
+    return ask
+
+
+def test_a_run_that_is_asked_to_stop_is_stopped_once(stage: Stage) -> None:
+    """By the signal that --timeout would send, and by KILL in the end; the limit counts no more."""
+    limits = {"kill_after": timedelta(seconds=5), "timeout": timedelta(seconds=32)}
+    watched = stage.watch((30, asks(stage)), (31, asks(stage)), stop_signal=INT, **limits)
+
+    assert stage.command.done == [(30, "signal 2"), (35, "kill")]
+    assert (watched.cancelled, watched.timed_out) == ("replaced by slot 2026-11-27T17:00:00Z", False)
+
+
+def test_a_request_that_is_heard_while_frozen_is_a_kill(stage: Stage) -> None:
+    """The beat that brings it may bring no trust: the lease may have ended again."""
+    watched = stage.watch((120, asks(stage)))
+
+    assert stage.command.done == [(TRUST_ENDS, "freeze"), (120, "kill")]
+    assert watched.cancelled is not None
+
+
 def test_a_time_limit_that_ends_while_frozen_is_a_kill(stage: Stage) -> None:
     """The same for --timeout."""
     watched = stage.watch(timeout=timedelta(seconds=110))

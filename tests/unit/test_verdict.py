@@ -148,14 +148,14 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("facts", "why"),
         [
-            (KNOWN.replaced(retired=True, paused=True), Reason.RETIRED),
-            (KNOWN.replaced(paused=True, blocker=ALIVE), Reason.PAUSED),
+            (KNOWN.replaced(retired="by ops", paused="by ops"), Reason.RETIRED),
+            (KNOWN.replaced(paused="by ops", blocker=ALIVE), Reason.PAUSED),
         ],
     )
     def test_a_retired_or_paused_task_does_not_run(self, facts: Facts, why: Reason) -> None:
         """Whatever else is the case."""
-        assert decide(SCHEDULED, facts) == Skip(why, recorded=True)
-        assert decide(SLOTLESS, facts) == Skip(why, recorded=False)
+        assert decide(SCHEDULED, facts) == Skip(why, recorded=True, why="by ops")
+        assert decide(SLOTLESS, facts) == Skip(why, recorded=False, why="by ops")
 
     @pytest.mark.parametrize(("late", "why"), [(MINUTE, None), (MINUTE + SECOND, Reason.LATE)])
     def test_a_start_has_its_time(self, late: timedelta, why: Reason | None) -> None:
@@ -183,6 +183,80 @@ class TestPolicy:
         """And asks again."""
         assert decide(SCHEDULED.replaced(overlap=Overlap.WAIT), KNOWN.replaced(blocker=ALIVE)) == Wait(ALIVE)
 
+    def test_a_newer_slot_replaces_an_older_ones_run(self) -> None:
+        """It is asked once, and waited for."""
+        wish = SCHEDULED.replaced(overlap=Overlap.REPLACE)
+        asked = ALIVE.replaced(stop_asked="replaced by slot …")
+
+        assert decide(wish, KNOWN.replaced(blocker=ALIVE)) == Wait(ALIVE, replaces=True)
+        assert decide(wish, KNOWN.replaced(blocker=asked)) == Wait(asked)
+
+    @pytest.mark.parametrize("slot", [SLOT + MINUTE, None])
+    def test_only_an_older_slots_run_is_replaced(self, slot: datetime | None) -> None:
+        """Not a newer one's, nor one without a slot, which cannot be told to be older."""
+        other = ALIVE.replaced(slot=slot)
+        wish = SCHEDULED.replaced(overlap=Overlap.REPLACE)
+
+        assert decide(wish, KNOWN.replaced(blocker=other)) == Skip(Reason.OVERLAP, recorded=True, run=other)
+
+    def test_what_a_transaction_holds_is_waited_for_but_cannot_be_asked(self) -> None:
+        """Its run is over, and nobody beats for it."""
+        fenced = ALIVE.replaced(outcome=Outcome.LOST)
+
+        assert decide(SCHEDULED.replaced(overlap=Overlap.REPLACE), KNOWN.replaced(blocker=fenced)) == Wait(fenced)
+
+    @pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.WAIT, Overlap.REPLACE])
+    def test_whoever_catches_up_waits_for_what_is_alive(self, overlap: Overlap) -> None:
+        """Or hosts that share the slots would lose them to each other."""
+        wish = SCHEDULED.replaced(catches_up=True, overlap=overlap)
+        newer = ALIVE.replaced(slot=SLOT + MINUTE)
+
+        assert decide(wish, KNOWN.replaced(blocker=newer)) == Wait(newer)
+
+    def test_no_slot_is_lost_to_a_run_that_catches_up(self) -> None:
+        """The slot in its time waits for it."""
+        older = ALIVE.replaced(caught_up=True)
+
+        assert decide(SCHEDULED, KNOWN.replaced(blocker=older)) == Wait(older)
+
+    def test_a_slot_that_is_to_be_caught_up_stays_free_in_a_pause(self) -> None:
+        """A skip on record would settle it."""
+        wish = SCHEDULED.replaced(catches_up=True)
+
+        assert decide(wish, KNOWN.replaced(paused="by ops")) == Skip(Reason.PAUSED, recorded=False, why="by ops")
+
+
+class TestRerun:
+    """An operator wants the slot's next attempt."""
+
+    RERUN = SCHEDULED.replaced(rerun=True, on_time=None, attempts=None)
+
+    @pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.RUNNING, Outcome.SUCCEEDED}))
+    def test_whatever_became_of_it_but_success(self, outcome: Outcome) -> None:
+        """Skips and excuses too: the operator has seen them."""
+        assert decide(self.RERUN, KNOWN.replaced(latest=attempt(outcome, 2))) == Go(attempt=3)
+
+    def test_a_success_is_repeated_only_on_a_further_word(self) -> None:
+        """Which is --again."""
+        facts = KNOWN.replaced(latest=attempt(Outcome.SUCCEEDED), succeeded=True, settled_through=SLOT)
+
+        assert decide(self.RERUN, facts) == Skip(Reason.SETTLED)
+        assert decide(self.RERUN, facts.replaced(settled_through=None)) == Skip(Reason.DONE, run=facts.latest)
+        assert decide(self.RERUN.replaced(again=True), facts) == Go(attempt=2)
+
+    def test_what_is_alive_stays_in_the_way(self) -> None:
+        """This slot's run, and another's; nothing is recorded, since the slot is left as it was."""
+        own = attempt(Outcome.RUNNING)
+
+        assert decide(self.RERUN.replaced(again=True), KNOWN.replaced(latest=own, latest_alive=True)) == Skip(
+            Reason.HELD, run=own
+        )
+        assert decide(self.RERUN, KNOWN.replaced(blocker=ALIVE)) == Skip(Reason.OVERLAP, run=ALIVE)
+
+    def test_a_pause_is_about_the_schedule(self) -> None:
+        """What is mended is tried by hand before the task is resumed."""
+        assert decide(self.RERUN, KNOWN.replaced(paused="by ops", retired="by ops")) == Go(attempt=1)
+
 
 @pytest.mark.parametrize(
     ("verdict", "writes"),
@@ -194,6 +268,7 @@ class TestPolicy:
         (Skip(Reason.FAILED, run=attempt(Outcome.FAILED)), False),
         (Skip(Reason.FAILED, run=attempt(Outcome.RUNNING)), True),
         (Wait(ALIVE), False),
+        (Wait(ALIVE, replaces=True), True),
     ],
 )
 def test_a_loser_writes_nothing(verdict: Verdict, writes: bool) -> None:
@@ -206,8 +281,8 @@ instants = st.none() | st.timedeltas(-timedelta(days=2), timedelta(days=2)).map(
 facts_of_any_kind = st.builds(
     KNOWN.replaced,
     settled_through=instants,
-    paused=st.booleans(),
-    retired=st.booleans(),
+    paused=st.none() | st.just("by ops"),
+    retired=st.none() | st.just("by ops"),
     succeeded=st.booleans(),
     latest=briefs,
     latest_alive=st.booleans(),
@@ -224,6 +299,7 @@ wishes_of_any_kind = st.builds(
     overlap=st.sampled_from(Overlap),
     start_within=st.none() | st.just(MINUTE),
     min_interval=st.sampled_from((timedelta(), MINUTE)),
+    catches_up=st.booleans(),
 )
 
 

@@ -13,9 +13,10 @@ from once.clock import SystemClock
 from once.commands.opening import place
 from once.commands.options import DURATION, as_json, database
 from once.errors import NoSuchTask, TaskBusy
+from once.event import Operator
 from once.instants import in_words, rfc3339
 from once.render import Answer
-from once.run import Holder, task_name
+from once.run import task_name
 from once.settings import KEEP
 from once.store.base import Pruned, Store
 
@@ -49,13 +50,13 @@ def prune(*, tasks: tuple[str, ...], keep: timedelta | None, dry_run: bool, db: 
         keep = KEEP if where.settings.keep is None else where.settings.keep
     if not keep:
         return Answer(verb="prune", lines=["Everything is kept: the time to keep is 0."], as_json=as_json)
-    by = None if dry_run else host.holder(os.environ)
+    by = None if dry_run else host.operator(os.environ)
     items = [item for name in names or known if (item := _pruned(store, name, keep, by=by))["runs"]]
     lines = [_line(item) for item in items] or [f"Nothing to forget is older than {in_words(keep)}."]
     return Answer(verb="prune", items=items, lines=lines, as_json=as_json)
 
 
-def _pruned(store: Store, task: str, keep: timedelta, *, by: Holder | None) -> dict[str, Any]:
+def _pruned(store: Store, task: str, keep: timedelta, *, by: Operator | None) -> dict[str, Any]:
     """Page by page, so that no start waits for long. Raises TaskBusy."""
     runs, through = 0, None
     beyond: int | None = 0
@@ -67,7 +68,7 @@ def _pruned(store: Store, task: str, keep: timedelta, *, by: Holder | None) -> d
     return {"task": task, "runs": runs, "settled_through": through, "dry_run": by is None}
 
 
-def _page(store: Store, task: str, keep: timedelta, *, beyond: int, by: Holder | None) -> Pruned:
+def _page(store: Store, task: str, keep: timedelta, *, beyond: int, by: Operator | None) -> Pruned:
     for _ in range(TRIES):
         page = store.prune(task, keep, beyond=beyond, page=PAGE, by=by, rehearse=by is None)
         if not page.busy:

@@ -30,11 +30,19 @@ class InForce(Noun):
 
 
 class Quiet(Noun):
-    """A time in which a task, or every task if it is None, was to start nothing: paused. Without `until`: still."""
+    """A time in which a task was to start nothing: paused or retired. Without `until`: still.
+
+    Without `task`: every task whose name begins with `scope`.
+    """
 
     task: str | None
     since: datetime
     until: datetime | None = None
+    scope: str = ""
+
+    def is_of(self, task: str) -> bool:
+        """Whether it was about this task."""
+        return task.startswith(self.scope) if self.task is None else self.task == task
 
     def covers(self, at: datetime) -> bool:
         """Whether no start was wanted then."""
@@ -69,7 +77,7 @@ class Due(Noun):
             )
             for one in intervals
         ]
-        silent = [one for one in quiet if one.task in (None, task.name)]
+        silent = [one for one in quiet if one.is_of(task.name)]
         if task.paused_at is not None:
             silent.append(Quiet(task.name, task.paused_at, task.paused_until))
         if task.retired_at is not None:

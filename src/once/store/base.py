@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from once.event import Event, Operator
 from once.noun import Noun
 from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
 from once.verdict import Facts, Verdict, Wish
@@ -59,11 +60,15 @@ class Claimed(Noun):
 
 
 class Beat(Noun):
-    """The answer to a beat. When the run is no longer ours, `outcome` and `reason` are what its row says now."""
+    """The answer to a beat. When the run is no longer ours, `outcome` and `reason` are what its row says now.
+
+    `stop` is why the holder is to stop: an operator or a newer run asks for it.
+    """
 
     ours: bool
     outcome: Outcome | None = None
     reason: str | None = None
+    stop: str | None = None
 
 
 class Recorded(StrEnum):
@@ -87,6 +92,20 @@ class Pruned(Noun):
     settled_through: datetime | None = None
     next: int | None = None
     busy: bool = False
+
+
+class Cancelled(Noun):
+    """What came of a cancel: numbers of runs that are over by it, and runs whose holders were asked to stop."""
+
+    ended: tuple[int, ...] = ()
+    asked: tuple[Run, ...] = ()
+
+
+class Excused(Noun):
+    """What came of an excuse: the slots that are excused by it, and how many it left because a run is alive."""
+
+    slots: tuple[datetime, ...] = ()
+    alive: int = 0
 
 
 class Migration(Noun):
@@ -128,7 +147,10 @@ class Store(Protocol):
         ...
 
     def beat(self, hold: Hold, lease: timedelta, *, started_at: datetime | None = None) -> Beat:
-        """Extend the lease to the store's now + lease, if the row is ours and running, even when it has expired."""
+        """Extend the lease to the store's now + lease, if the row is ours and running, even when it has expired.
+
+        The answer brings a request to stop.
+        """
         ...
 
     def finish(self, hold: Hold, ending: Ending) -> Recorded:
@@ -171,7 +193,7 @@ class Store(Protocol):
         beyond: int = 0,
         page: int = 500,
         slack: timedelta = timedelta(),
-        by: Holder | None = None,
+        by: Operator | None = None,
         rehearse: bool = False,
     ) -> Pruned:
         """Forget what is older than `keep` of a page of the task's history, oldest first, beyond a run's number.
@@ -181,6 +203,40 @@ class Store(Protocol):
         for nobody. Nothing is even looked for while the task's oldest run is not `slack` older than `keep`, but for
         one look by the key. `by`: an operator, whose doing is noted. `rehearse`: only say what would be done.
         """
+        ...
+
+    def pause(self, task: str | None, *, by: Operator, length: timedelta | None = None, scope: str = "") -> bool:
+        """Let nothing of the task start for so long, or until it is resumed; False for an unknown task.
+
+        None: nothing of any task whose name begins with `scope`, and of none that comes to be known.
+        """
+        ...
+
+    def resume(self, task: str | None, *, by: Operator, scope: str = "") -> bool:
+        """End that pause, or the task's retirement; False where there was none. Other pauses stay as they are."""
+        ...
+
+    def retire(self, task: str, *, by: Operator) -> bool:
+        """The task is no more: a start is skipped, and no slot is due; False if that was so before."""
+        ...
+
+    def cancel(self, task: str, number: int | None = None, *, by: Operator, boot: str | None = None) -> Cancelled:
+        """End the task's runs, or that one: those that are alive are asked to stop, and their next beat tells them.
+
+        A run whose lease has ended is cancelled at once, and so is a retry that is waited for. `boot`: this host's.
+        """
+        ...
+
+    def excuse(self, claims: Sequence[Claim], *, by: Operator) -> Excused:
+        """Write down that these slots of one task are a known gap, in one transaction: ask for some hundreds."""
+        ...
+
+    def note_rerun(self, hold: Hold, slot: datetime | None, *, by: Operator) -> None:
+        """Leave word that an operator started this run."""
+        ...
+
+    def events(self, task: str, *, since: datetime, limit: int = 100) -> list[Event]:
+        """What was done by hand to the task, and to all, newest first."""
         ...
 
     def newest(self, tasks: Collection[str] | None = None) -> Mapping[str, Run]:
@@ -200,10 +256,9 @@ class Store(Protocol):
         ...
 
     def pauses(self) -> list[Quiet]:
-        """The pauses that have ended; one that goes on is told by its task.
+        """When operators wanted no start: what has ended, and the pauses of many tasks that go on.
 
-        Each is an event `pause`, of a task or of all (None), and the `resume` of the same, or of all, after it. Where a
-        pause was for a time, its resume is noted at the end of that time.
+        A task's own pause or retirement that goes on is told by the task.
         """
         ...
 

@@ -12,12 +12,13 @@ The lock order is task row, then run row, here and everywhere.
 from __future__ import annotations
 
 from once.errors import TaskNameTaken
+from once.instants import rfc3339
 from once.run import Hold, Holder, Outcome
 from once.store import intervals, migrations, rows
 from once.store.base import Claim, Claimed
 from once.store.rows import Values
 from once.store.session import Session
-from once.verdict import Facts, Go, Reason, Skip, Verdict, decide
+from once.verdict import Facts, Go, Reason, Skip, Verdict, Wait, decide
 
 
 def claim(session: Session, claim: Claim, *, store: str) -> Claimed:
@@ -102,14 +103,17 @@ def _touch_newest(session: Session, values: Values) -> int | None:
 def _write(session: Session, claim: Claim, verdict: Verdict, facts: Facts, *, number: int) -> Hold | None:
     """What the verdict leaves in the tables. Nothing, for a loser who found the slot taken care of."""
     if isinstance(verdict, Go):
-        _insert_run(session, claim, number, _running(claim, verdict))
+        insert_run(session, claim, number, _running(claim, verdict))
         intervals.note(session, claim, facts, number=number)
         return Hold(claim.task, number, claim.token)
     if isinstance(verdict, Skip) and verdict.recorded and claim.slot is not None and facts.latest is None:
-        _insert_run(session, claim, number, _skipped(verdict))
+        insert_run(session, claim, number, _skipped(verdict))
         intervals.note(session, claim, facts, number=number)
     elif isinstance(verdict, Skip) and verdict.reason is Reason.FIRST_SIGHT:
         intervals.note(session, claim, facts)
+    elif isinstance(verdict, Wait) and verdict.replaces and claim.slot is not None:
+        why = f"replaced by slot {rfc3339(claim.slot.at)}"
+        session.write("ask_to_stop", {"task": claim.task, "number": verdict.run.number, "why": why})
     return None
 
 
@@ -121,10 +125,13 @@ def _skipped(verdict: Skip) -> Values:
     reason = str(verdict.reason)
     if verdict.run is not None:
         reason = f"{reason}: run {verdict.run.number} on {verdict.run.host} is alive"
+    elif verdict.why:
+        reason = f"{reason}: {verdict.why}"
     return {"outcome": Outcome.SKIPPED.value, "reason": reason, "attempt": 1, "lease": None}
 
 
-def _insert_run(session: Session, claim: Claim, number: int, what: Values) -> None:
+def insert_run(session: Session, claim: Claim, number: int, what: Values) -> None:
+    """Write a row with the task's next number; `what` is its outcome, reason, attempt and lease."""
     values = {**rows.of_claim(claim), **rows.of_new_run(claim), **what, "number": number}
     session.write("take_number", values)
     session.write("insert_run", values)

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from once.clock import Clock
-from once.run import Ending, Hold, Holder, Outcome, Run, Task
+from once.event import Event, Operator, What
+from once.run import Ending, Hold, Outcome, Run, Task
 from once.store import claiming, finishing, migrations, rows
-from once.store.base import Beat, Claim, Claimed, Migration, Pruned, Recorded
+from once.store.base import Beat, Cancelled, Claim, Claimed, Excused, Migration, Pruned, Recorded
 from once.store.session import Database, Row
 from once.verdict import Facts
 
@@ -45,8 +46,9 @@ class Ledger:
 
     def beat(self, hold: Hold, lease: timedelta, *, started_at: datetime | None = None) -> Beat:
         session = self._database.session()
-        if session.write("beat", {**rows.of_hold(hold), "lease": lease, "started_at": started_at}):
-            return Beat(ours=True)
+        kept = session.row("beat", {**rows.of_hold(hold), "lease": lease, "started_at": started_at})
+        if kept is not None:
+            return Beat(ours=True, stop=kept["stop_asked"])
         row = session.row("own_row", rows.of_hold(hold))
         return Beat(ours=False, outcome=Outcome(row["outcome"]), reason=row["reason"]) if row else Beat(ours=False)
 
@@ -94,7 +96,7 @@ class Ledger:
         beyond: int = 0,
         page: int = PAGE,
         slack: timedelta = timedelta(),
-        by: Holder | None = None,
+        by: Operator | None = None,
         rehearse: bool = False,
     ) -> Pruned:
         from once.store import pruning  # what only a winner needs
@@ -110,8 +112,48 @@ class Ledger:
         with self._database.transaction() as session:
             return pruning.prune(session, task, now=now, keep=keep, beyond=beyond, page=page, by=by, store=self.name)
 
+    def pause(self, task: str | None, *, by: Operator, length: timedelta | None = None, scope: str = "") -> bool:
+        from once.store import by_hand  # what no start needs, here and below
+
+        with self._database.transaction() as session:
+            return by_hand.pause(session, task, scope=scope, length=length, by=by)
+
+    def resume(self, task: str | None, *, by: Operator, scope: str = "") -> bool:
+        from once.store import by_hand
+
+        with self._database.transaction() as session:
+            return by_hand.resume(session, task, scope=scope, by=by)
+
+    def retire(self, task: str, *, by: Operator) -> bool:
+        from once.store import by_hand
+
+        with self._database.transaction() as session:
+            return by_hand.retire(session, task, by=by)
+
+    def cancel(self, task: str, number: int | None = None, *, by: Operator, boot: str | None = None) -> Cancelled:
+        from once.store import by_hand
+
+        with self._database.transaction() as session:
+            return by_hand.cancel(session, task, number, boot=boot, by=by)
+
+    def excuse(self, claims: Sequence[Claim], *, by: Operator) -> Excused:
+        from once.store import by_hand
+
+        with self._database.transaction() as session:
+            return by_hand.excuse(session, claims, by=by)
+
+    def note_rerun(self, hold: Hold, slot: datetime | None, *, by: Operator) -> None:
+        from once.store import by_hand
+
+        by_hand.note(self._database.session(), What.RERUN, by, task=hold.task, run=hold.number, slot=slot)
+
+    def events(self, task: str, *, since: datetime, limit: int = 100) -> list[Event]:
+        from once.store import by_hand
+
+        return by_hand.events(self._database.session(), task, since=since, limit=limit)
+
     def newest(self, tasks: Collection[str] | None = None) -> Mapping[str, Run]:
-        from once.store import looking_back  # what no start needs, here and below
+        from once.store import looking_back
 
         return looking_back.newest(self._database.session(), tasks)
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 
+from once.event import What
 from once.reports.due import InForce, Quiet
 from once.reports.gaps import Attempt, Page
 from once.run import Line, Outcome, Run
@@ -42,18 +43,20 @@ def in_force(session: Session, tasks: Collection[str] | None) -> list[InForce]:
 
 
 def pauses(session: Session) -> list[Quiet]:
-    """The pauses that have ended."""
-    begun: dict[str | None, datetime] = {}
+    """When operators wanted no start. A pause has ended by its time, by a resume, or by the next one."""
+    begun: dict[tuple[str | None, str, bool], Quiet] = {}
     ended: list[Quiet] = []
     for row in session.rows("pauses"):
-        if row["what"] == "pause":
-            begun.setdefault(row["task"], row["at"])
-        elif row["task"] is None:  # resume --all
-            ended += [Quiet(task, since, row["at"]) for task, since in begun.items()]
-            begun.clear()
-        elif row["task"] in begun:
-            ended.append(Quiet(row["task"], begun.pop(row["task"]), row["at"]))
-    return ended
+        about = (row["task"], row["scope"] or "")
+        ends = (False, True) if row["what"] == What.RESUME else (row["what"] == What.RETIRE,)
+        ended += [_until(begun.pop(key), row["at"]) for retired in ends if (key := (*about, retired)) in begun]
+        if row["what"] != What.RESUME:
+            begun[(*about, row["what"] == What.RETIRE)] = Quiet(row["task"], row["at"], row["until"], about[1])
+    return ended + [quiet for quiet in begun.values() if quiet.task is None]
+
+
+def _until(quiet: Quiet, at: datetime) -> Quiet:
+    return quiet.replaced(until=at if quiet.until is None else min(quiet.until, at))
 
 
 def slots(session: Session, tasks: Collection[str], since: datetime, until: datetime) -> Iterator[Page]:

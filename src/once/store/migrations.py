@@ -18,8 +18,8 @@ from once.store.base import Migration
 from once.store.queries import SQL, statements
 from once.store.session import Database
 
-SCHEMA = 2
-NEEDS = 1
+SCHEMA = 3
+NEEDS = 3
 PROTOCOL = 1
 
 TRIES_FOR = timedelta(minutes=1)

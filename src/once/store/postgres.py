@@ -19,7 +19,7 @@ from once.store.session import Row
 
 Values = Mapping[str, object] | None
 
-WRITTEN_BY_ROLES = "once.task, once.schedule, once.run, once.sighting, once.event"
+WRITTEN_BY_ROLES = "once.task, once.schedule, once.run, once.pause, once.sighting, once.event"
 
 
 class PostgresDatabase:

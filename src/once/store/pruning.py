@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from once.run import Holder, Outcome
+from once.event import Operator, What
+from once.run import Outcome
 from once.store import migrations
 from once.store.base import Pruned
-from once.store.rows import clean
+from once.store.by_hand import note
 from once.store.session import Row, Session
 
 END_MAY_COME_WITHIN = timedelta(days=30)
@@ -53,7 +54,7 @@ def prune(
     keep: timedelta,
     beyond: int,
     page: int,
-    by: Holder | None,
+    by: Operator | None,
     store: str,
 ) -> Pruned:
     """Settle and forget. To be called inside a transaction. Raises SchemaTooNew, and what the session raises."""
@@ -69,7 +70,7 @@ def prune(
         session.write("settle", {"task": task, "slot": settled})
     gone = session.write("delete_runs", {"task": task, "numbers": [row["number"] for row in going]})
     if by is not None:
-        _note(session, task, by, f"runs: {gone}, settled through: {settled}")
+        note(session, What.PRUNE, by.replaced(why=f"runs: {gone}, settled through: {settled}"), task=task)
     through = max(filter(None, (settled, locked["settled_through"])), default=None)
     return Pruned(runs=gone, settled_through=through, next=_next(rows, old, page))
 
@@ -107,9 +108,3 @@ def _going(session: Session, task: str, old: list[Row]) -> tuple[list[Row], date
 def _next(rows: list[Row], old: list[Row], page: int) -> int | None:
     """Where the next page begins; None when this one holds nothing old, or is the last."""
     return rows[-1]["number"] if old and len(rows) == page else None
-
-
-def _note(session: Session, task: str, by: Holder, why: str) -> None:
-    session.write(
-        "note_event", {"task": task, "what": "prune", "why": why, "login": clean(by.user), "host": clean(by.host)}
-    )

@@ -58,6 +58,7 @@ def of_new_run(claim: Claim) -> Values:
         "fired_at": claim.wish.fired_at,
         "clock_offset": claim.clock_offset,
         "by_hand": claim.by_hand,
+        "caught_up": claim.wish.catches_up,
     }
 
 
@@ -89,8 +90,8 @@ def facts(row: Row) -> Facts:
         identity=row["identity"],
         known=bool(row["known"]),
         settled_through=row["settled_through"],
-        paused=bool(row["paused"]),
-        retired=bool(row["retired"]),
+        paused=row["paused"],
+        retired=row["retired"],
         succeeded=bool(row["succeeded"]),
         latest=_brief(row, "latest"),
         latest_alive=bool(row["latest_alive"]),
@@ -149,11 +150,11 @@ def _brief(row: Row, who: str) -> Brief | None:
     if row[f"{who}_number"] is None:
         return None
     told = {name: row[f"{who}_{name}"] for name in _TOLD_BRIEFLY}
-    return Brief(**told, outcome=Outcome(row[f"{who}_outcome"]))
+    return Brief(**told, outcome=Outcome(row[f"{who}_outcome"]), caught_up=bool(row[f"{who}_caught_up"]))
 
 
 _TOLD_BRIEFLY = (
-    "number", "slot", "attempt", "host", "pid", "claimed_at", "lease_until", "retry_at", "exit_status",
+    "number", "slot", "attempt", "host", "pid", "claimed_at", "lease_until", "retry_at", "exit_status", "stop_asked",
 )  # fmt: skip
 
 

@@ -36,8 +36,20 @@ SELECT
     store.protocol,
     task.name IS NOT NULL AS known,
     task.settled_through,
-    task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now) AS paused,
-    task.retired_at IS NOT NULL AS retired,
+    COALESCE(
+        CASE WHEN task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now)
+            THEN COALESCE(task.pause_note, '')
+        END,
+        (
+            SELECT pause.note
+            FROM once.pause
+            WHERE starts_with(%(task)s, pause.scope)
+                AND (pause.paused_until IS NULL OR pause.paused_until > moment.now)
+            ORDER BY pause.scope
+            LIMIT 1
+        )
+    ) AS paused,
+    CASE WHEN task.retired_at IS NOT NULL THEN COALESCE(task.retire_note, '') END AS retired,
     EXISTS (
         SELECT
         FROM once.run
@@ -55,6 +67,8 @@ SELECT
     latest.lease_until AS latest_lease_until,
     latest.retry_at AS latest_retry_at,
     latest.exit_status AS latest_exit_status,
+    latest.stop_asked AS latest_stop_asked,
+    latest.caught_up AS latest_caught_up,
     CASE
         WHEN latest.outcome = 'running' THEN
             %(locked)s
@@ -81,6 +95,8 @@ SELECT
     blocker.lease_until AS blocker_lease_until,
     blocker.retry_at AS blocker_retry_at,
     blocker.exit_status AS blocker_exit_status,
+    blocker.stop_asked AS blocker_stop_asked,
+    blocker.caught_up AS blocker_caught_up,
     newest.claimed_at AS last_claimed_at,
     newest.command_hash,
     schedule.expression,
@@ -257,13 +273,13 @@ WHERE task.name = %(task)s;
 INSERT INTO once.run (
     task, number, token, slot, slot_local, fold, attempt, outcome, reason, attempts,
     host, machine, boot, pid, login, command, command_hash,
-    fired_at, claimed_at, beat_at, lease_until, clock_offset, by_hand, once_version
+    fired_at, claimed_at, beat_at, lease_until, clock_offset, by_hand, caught_up, once_version
 )
 SELECT
     %(task)s, %(number)s, %(token)s, %(slot)s, %(slot_local)s, %(fold)s, %(attempt)s, %(outcome)s, %(reason)s, %(attempts)s,
     %(host)s, %(machine)s, %(boot)s, %(pid)s, %(login)s, %(command)s, %(command_hash)s,
     %(fired_at)s, moment.now, CASE WHEN %(outcome)s = 'running' THEN moment.now END, moment.now + %(lease)s,
-    %(clock_offset)s, %(by_hand)s, %(once_version)s
+    %(clock_offset)s, %(by_hand)s, %(caught_up)s, %(once_version)s
 FROM (SELECT once.now() AS now) AS moment;
 
 -- name: extend_schedule
@@ -311,3 +327,11 @@ FROM (
     FROM once.schedule
     WHERE schedule.task = %(task)s
 ) AS seen;
+
+-- name: ask_to_stop
+-- Who beats next learns that a newer run or an operator wants its place. The first to ask is the one that is named.
+UPDATE once.run
+SET stop_asked = COALESCE(stop_asked, %(why)s)
+WHERE run.task = %(task)s
+    AND run.number = %(number)s
+    AND run.outcome = 'running';

@@ -82,8 +82,3 @@ WHERE run.task = %(task)s
             AND old.outcome <> 'running'
         FOR UPDATE SKIP LOCKED
     );
-
--- name: note_event
--- Who did what by hand, and why.
-INSERT INTO once.event (login, host, what, task, why)
-VALUES (%(login)s, %(host)s, %(what)s, %(task)s, %(why)s);

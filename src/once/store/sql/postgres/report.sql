@@ -4,7 +4,7 @@ SELECT
     newest.task, newest.number, newest.outcome, newest.reason, newest.slot, newest.slot_local, newest.fold, newest.attempt, newest.attempts, newest.retry_at, newest.host, newest.pid, newest.boot, newest.login,
     newest.command, newest.command_hash, newest.fired_at, newest.claimed_at, newest.started_at, newest.beat_at, newest.lease_until, newest.finished_at,
     newest.duration, newest.exit_status, newest.signal, newest.late_outcome, newest.late_status, newest.late_at, newest.tail_dropped, newest.clock_offset,
-    newest.by_hand, newest.once_version
+    newest.by_hand, newest.stop_asked, newest.caught_up, newest.once_version
 FROM once.task
 CROSS JOIN LATERAL (
     SELECT run.*
@@ -23,7 +23,7 @@ SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
-    run.by_hand, run.once_version
+    run.by_hand, run.stop_asked, run.caught_up, run.once_version
 FROM once.run
 WHERE run.outcome = 'running'
     AND (%(tasks)s::text[] IS NULL OR run.task = ANY(%(tasks)s::text[]))
@@ -52,10 +52,10 @@ WHERE %(tasks)s::text[] IS NULL OR schedule.task = ANY(%(tasks)s::text[])
 ORDER BY schedule.task COLLATE "C", schedule.first_seen;
 
 -- name: pauses
--- Who paused or resumed what, and when.
-SELECT event.task, event.at, event.what
+-- Who paused, resumed or retired what, and when.
+SELECT event.task, event.scope, event.at, event.until, event.what
 FROM once.event
-WHERE event.what IN ('pause', 'resume')
+WHERE event.what IN ('pause', 'resume', 'retire')
 ORDER BY event.at, event.number;
 
 -- name: done_slots
@@ -163,7 +163,7 @@ SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
-    run.by_hand, run.once_version
+    run.by_hand, run.stop_asked, run.caught_up, run.once_version
 FROM member
 CROSS JOIN LATERAL (
     SELECT run.*

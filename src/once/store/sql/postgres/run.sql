@@ -1,5 +1,5 @@
 -- name: beat
--- Extend the lease if the row is still ours; also one that has ended, if no claim came by.
+-- Extend the lease if the row is still ours; also one that has ended, if no claim came by. Say if we are to stop.
 WITH durable AS (
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
@@ -12,7 +12,8 @@ FROM (SELECT once.now() AS now) AS moment, (SELECT count(*) FROM durable) AS rai
 WHERE run.task = %(task)s
     AND run.number = %(number)s
     AND run.token = %(token)s
-    AND run.outcome = 'running';
+    AND run.outcome = 'running'
+RETURNING run.stop_asked;
 
 -- name: finish
 -- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
@@ -90,7 +91,8 @@ WHERE run.task = %(task)s
 SELECT
     task, number, outcome, reason, slot, slot_local, fold, attempt, attempts, retry_at, host, pid, boot, login,
     command, command_hash, fired_at, claimed_at, started_at, beat_at, lease_until, finished_at, duration,
-    exit_status, signal, late_outcome, late_status, late_at, tail_dropped, clock_offset, by_hand, once_version
+    exit_status, signal, late_outcome, late_status, late_at, tail_dropped, clock_offset,
+    by_hand, stop_asked, caught_up, once_version
 FROM once.run
 WHERE run.task = %(task)s
     AND run.number < %(before)s
@@ -102,7 +104,8 @@ LIMIT %(page)s;
 SELECT
     task, number, outcome, reason, slot, slot_local, fold, attempt, attempts, retry_at, host, pid, boot, login,
     command, command_hash, fired_at, claimed_at, started_at, beat_at, lease_until, finished_at, duration,
-    exit_status, signal, late_outcome, late_status, late_at, tail, tail_dropped, clock_offset, by_hand, once_version
+    exit_status, signal, late_outcome, late_status, late_at, tail, tail_dropped, clock_offset,
+    by_hand, stop_asked, caught_up, once_version
 FROM once.run
 WHERE run.task = %(task)s
     AND run.number = %(number)s;

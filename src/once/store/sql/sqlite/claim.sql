@@ -44,8 +44,20 @@ SELECT
     store.protocol,
     task.name IS NOT NULL AS known,
     task.settled_through,
-    task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now) AS paused,
-    task.retired_at IS NOT NULL AS retired,
+    COALESCE(
+        CASE WHEN task.paused_at IS NOT NULL AND (task.paused_until IS NULL OR task.paused_until > moment.now)
+            THEN COALESCE(task.pause_note, '')
+        END,
+        (
+            SELECT pause.note
+            FROM pause
+            WHERE substr(:task, 1, length(pause.scope)) = pause.scope
+                AND (pause.paused_until IS NULL OR pause.paused_until > moment.now)
+            ORDER BY pause.scope
+            LIMIT 1
+        )
+    ) AS paused,
+    CASE WHEN task.retired_at IS NOT NULL THEN COALESCE(task.retire_note, '') END AS retired,
     EXISTS (
         SELECT 1
         FROM run
@@ -63,6 +75,8 @@ SELECT
     latest.lease_until AS latest_lease_until,
     latest.retry_at AS latest_retry_at,
     latest.exit_status AS latest_exit_status,
+    latest.stop_asked AS latest_stop_asked,
+    latest.caught_up AS latest_caught_up,
     EXISTS (
         SELECT 1
         FROM trusted
@@ -87,6 +101,8 @@ SELECT
     blocker.lease_until AS blocker_lease_until,
     blocker.retry_at AS blocker_retry_at,
     blocker.exit_status AS blocker_exit_status,
+    blocker.stop_asked AS blocker_stop_asked,
+    blocker.caught_up AS blocker_caught_up,
     newest.claimed_at AS last_claimed_at,
     newest.command_hash,
     schedule.expression,
@@ -250,13 +266,13 @@ WHERE task.name = :task;
 INSERT INTO run (
     task, number, token, slot, slot_local, fold, attempt, outcome, reason, attempts,
     host, machine, boot, pid, login, command, command_hash,
-    fired_at, claimed_at, beat_at, lease_until, lease_boottime, clock_offset, by_hand, once_version
+    fired_at, claimed_at, beat_at, lease_until, lease_boottime, clock_offset, by_hand, caught_up, once_version
 )
 SELECT
     :task, :number, :token, :slot, :slot_local, :fold, :attempt, :outcome, :reason, :attempts,
     :host, :machine, :boot, :pid, :login, :command, :command_hash,
     :fired_at, moment.now, CASE WHEN :outcome = 'running' THEN moment.now END, moment.now + :lease,
-    once_boottime() + :lease, :clock_offset, :by_hand, :once_version
+    once_boottime() + :lease, :clock_offset, :by_hand, :caught_up, :once_version
 FROM (SELECT once_now() AS now LIMIT 1) AS moment;
 
 -- name: extend_schedule
@@ -304,3 +320,11 @@ FROM (
     FROM schedule
     WHERE schedule.task = :task
 ) AS seen;
+
+-- name: ask_to_stop
+-- Who beats next learns that a newer run or an operator wants its place. The first to ask is the one that is named.
+UPDATE run
+SET stop_asked = COALESCE(stop_asked, :why)
+WHERE run.task = :task
+    AND run.number = :number
+    AND run.outcome = 'running';

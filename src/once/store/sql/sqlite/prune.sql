@@ -78,8 +78,3 @@ DELETE FROM run
 WHERE run.task = :task
     AND run.number IN (SELECT value FROM json_each(:numbers))
     AND run.outcome <> 'running';
-
--- name: note_event
--- Who did what by hand, and why.
-INSERT INTO event (at, login, host, what, task, why)
-VALUES (once_now(), :login, :host, :what, :task, :why);

@@ -4,7 +4,7 @@ SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
-    run.by_hand, run.once_version
+    run.by_hand, run.stop_asked, run.caught_up, run.once_version
 FROM task
 CROSS JOIN run ON run.task = task.name AND run.number = (
     SELECT newest.number
@@ -23,7 +23,7 @@ SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
-    run.by_hand, run.once_version
+    run.by_hand, run.stop_asked, run.caught_up, run.once_version
 FROM run INDEXED BY run_running
 WHERE run.outcome = 'running'
     AND (:tasks IS NULL OR run.task IN (SELECT value FROM json_each(:tasks)))
@@ -51,10 +51,10 @@ WHERE :tasks IS NULL OR schedule.task IN (SELECT value FROM json_each(:tasks))
 ORDER BY schedule.task, schedule.first_seen;
 
 -- name: pauses
--- Who paused or resumed what, and when.
-SELECT event.task, event.at, event.what
+-- Who paused, resumed or retired what, and when.
+SELECT event.task, event.scope, event.at, event.until, event.what
 FROM event
-WHERE event.what IN ('pause', 'resume')
+WHERE event.what IN ('pause', 'resume', 'retire')
 ORDER BY event.at, event.number;
 
 -- name: done_slots
@@ -137,7 +137,7 @@ SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
-    run.by_hand, run.once_version
+    run.by_hand, run.stop_asked, run.caught_up, run.once_version
 FROM ordered
 CROSS JOIN run ON run.task = ordered.task AND run.number = ordered.number
 WHERE ordered.next_started < ordered.ended

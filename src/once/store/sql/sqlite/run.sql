@@ -1,5 +1,5 @@
 -- name: beat
--- Extend the lease if the row is still ours; also one that has ended, if no claim came by.
+-- Extend the lease if the row is still ours; also one that has ended, if no claim came by. Say if we are to stop.
 UPDATE run
 SET beat_at = once_now(),
     lease_until = once_now() + :lease,
@@ -8,7 +8,8 @@ SET beat_at = once_now(),
 WHERE run.task = :task
     AND run.number = :number
     AND run.token = :token
-    AND run.outcome = 'running';
+    AND run.outcome = 'running'
+RETURNING stop_asked;
 
 -- name: finish
 -- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
@@ -82,7 +83,8 @@ WHERE run.task = :task
 SELECT
     task, number, outcome, reason, slot, slot_local, fold, attempt, attempts, retry_at, host, pid, boot, login,
     command, command_hash, fired_at, claimed_at, started_at, beat_at, lease_until, finished_at, duration,
-    exit_status, signal, late_outcome, late_status, late_at, tail_dropped, clock_offset, by_hand, once_version
+    exit_status, signal, late_outcome, late_status, late_at, tail_dropped, clock_offset,
+    by_hand, stop_asked, caught_up, once_version
 FROM run
 WHERE run.task = :task
     AND run.number < :before
@@ -94,7 +96,8 @@ LIMIT :page;
 SELECT
     task, number, outcome, reason, slot, slot_local, fold, attempt, attempts, retry_at, host, pid, boot, login,
     command, command_hash, fired_at, claimed_at, started_at, beat_at, lease_until, finished_at, duration,
-    exit_status, signal, late_outcome, late_status, late_at, tail, tail_dropped, clock_offset, by_hand, once_version
+    exit_status, signal, late_outcome, late_status, late_at, tail, tail_dropped, clock_offset,
+    by_hand, stop_asked, caught_up, once_version
 FROM run
 WHERE run.task = :task
     AND run.number = :number;
