@@ -6,9 +6,12 @@ import os
 import pwd
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from once.event import Operator
 from once.run import Holder
+
+if TYPE_CHECKING:
+    from once.event import Operator
 
 CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container")
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
@@ -35,6 +38,8 @@ def holder(environ: Mapping[str, str], *, root: str = "/") -> Holder:
 
 def operator(environ: Mapping[str, str], *, why: str | None = None, root: str = "/") -> Operator:
     """Who types this: the login behind sudo, doas or su, not the user that it became."""
+    from once.event import Operator  # what no start needs
+
     return Operator(login=_login(environ, root), host=os.uname().nodename, why=why)
 
 

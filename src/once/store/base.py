@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from once.event import Event, Operator
 from once.noun import Noun
 from once.run import Ending, Hold, Holder, Line, Outcome, Run, Slot, Task
 from once.verdict import Facts, Verdict, Wish
 
 if TYPE_CHECKING:  # no start needs them
+    from once.event import Event, Operator
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
     from once.reports.health import Vitals

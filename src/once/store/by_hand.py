@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from once.event import Event, Operator, What
-from once.run import Outcome, Run
+from once.run import Hold, Outcome, Run
 from once.store import rows
 from once.store.base import Cancelled, Claim, Excused
 from once.store.claiming import insert_run
@@ -88,6 +88,11 @@ def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excuse
     if done:
         note(session, What.EXCUSE, by, task=task, slot=min(done), until=max(done))
     return Excused(slots=tuple(done), alive=alive)
+
+
+def note_rerun(session: Session, hold: Hold, slot: datetime | None, *, by: Operator) -> None:
+    """Leave word of who started this run."""
+    note(session, What.RERUN, by, task=hold.task, run=hold.number, slot=slot)
 
 
 def note(

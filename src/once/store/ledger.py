@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from once.clock import Clock
-from once.event import Event, Operator, What
 from once.run import Ending, Hold, Outcome, Run, Task
 from once.store import claiming, finishing, migrations, rows
 from once.store.base import Beat, Cancelled, Claim, Claimed, Excused, Migration, Pruned, Recorded
@@ -15,6 +14,7 @@ from once.store.session import Database, Row
 from once.verdict import Facts
 
 if TYPE_CHECKING:
+    from once.event import Event, Operator
     from once.reports.due import InForce, Quiet
     from once.reports.gaps import Page
     from once.reports.health import Vitals
@@ -145,7 +145,7 @@ class Ledger:
     def note_rerun(self, hold: Hold, slot: datetime | None, *, by: Operator) -> None:
         from once.store import by_hand
 
-        by_hand.note(self._database.session(), What.RERUN, by, task=hold.task, run=hold.number, slot=slot)
+        by_hand.note_rerun(self._database.session(), hold, slot, by=by)
 
     def events(self, task: str, *, since: datetime, limit: int = 100) -> list[Event]:
         from once.store import by_hand
