@@ -30,8 +30,17 @@ VERBS = (
     "check",
     "metrics",
     "prune",
+    "pause",
+    "resume",
+    "cancel",
+    "retire",
+    "excuse",
+    "rerun",
 )
-WRAPPING = frozenset(("run", "lock"))
+WRAPPING = frozenset(("run", "lock", "rerun"))
+COMMAND_FIRST = frozenset(("run", "lock"))
+"""Verbs whose only arguments are the command's."""
+
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
@@ -52,7 +61,7 @@ class Verbs(click.Group):
         module = importlib.import_module(f"once.commands.{cmd_name}")
         command: click.Command = getattr(module, NAMED_APART.get(cmd_name, cmd_name))
         # What stands behind the command's name is the command's, also without the two dashes.
-        command.allow_interspersed_args = cmd_name not in WRAPPING
+        command.allow_interspersed_args = cmd_name not in COMMAND_FIRST
         return command
 
 

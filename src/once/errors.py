@@ -96,6 +96,46 @@ class InstantInvalid(Refused):
     hint = "2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h"
 
 
+class TasksUnclear(Refused):
+    """once {verb} needs the names of tasks, or --all"""
+
+    hint = "once {verb} TASK, or once {verb} --all"
+
+
+class SlotsUnclear(Refused):
+    """once {verb} needs --slot, or the time that it is about"""
+
+    hint = "once {verb} TASK --slot WHEN, or once {verb} TASK --since WHEN [--until WHEN]"
+
+
+class SlotNotYet(Refused):
+    """Slot {slot} is yet to come"""
+
+    hint = "its time, or once excuse for a slot that is not to run"
+
+
+class CommandNotRecorded(Refused):
+    """The whole command of {task} is not on record"""
+
+    hint = "once rerun {task} … -- COMMAND"
+
+
+class CommandOfAnother(Refused):
+    """Run {number} was {theirs}'s, this is {ours}; who may write the record could have put it there: {command}"""
+
+    hint = "as {theirs}, or give the command: once rerun … -- COMMAND"
+
+
+class NobodyToAsk(Refused):
+    """There is no terminal to ask on"""
+
+    hint = "--yes"
+
+
+class NotConfirmed(Refused):
+    """Nobody said yes"""
+
+
 class PeriodInvalid(Refused):
     """There is no time between {since} and {until}"""
 
@@ -128,6 +168,12 @@ class SlotNamedTwice(Refused):
     """--slot {slot} and --job-name {job} both name the slot"""
 
     hint = "one of the two"
+
+
+class CatchUpUnclear(Refused):
+    """--catch-up is about the slots before the current one, and --slot or --job-name names another"""
+
+    hint = "once rerun TASK --missed"
 
 
 class JobNotOfSchedule(Refused):

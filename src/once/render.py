@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO
@@ -37,12 +37,15 @@ STYLES = {
 class Answer:
     """What a verb has found. `items` is the contract for programs; heading, titles, rows and lines are for people.
 
+    `beside` is what else programs get, under keys of their own.
+
     `picture` is lines of text in pieces, each with the word that decides about its colour. `raw` is bytes to be written
     as they are, instead of all that.
     """
 
     verb: str
     items: Iterable[dict[str, Any]] = ()
+    beside: Mapping[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
     heading: Sequence[str] = ()
     titles: Sequence[str] = ()
     rows: Iterable[Sequence[str]] = ()
@@ -109,7 +112,10 @@ def _show_json(answer: Answer) -> None:
     for item in answer.items:
         _write(separator + json.dumps(plain(item), ensure_ascii=True).encode("ascii"))
         separator = b",\n  "
-    _write(b"\n]}\n")
+    _write(b"\n]")
+    for key, values in answer.beside.items():
+        _write(f', "{key}": {json.dumps(plain(values))}'.encode("ascii"))
+    _write(b"}\n")
 
 
 def _show_plain(answer: Answer) -> None:

@@ -133,16 +133,22 @@ class Run(Noun):
 
 
 class Task(Noun):
-    """A task and the little that is known of it beyond its runs."""
+    """A task and the little that is known of it beyond its runs. The notes say who paused or retired it, and why."""
 
     name: str
     last_number: int = 0
     settled_through: datetime | None = None
     paused_at: datetime | None = None
     paused_until: datetime | None = None
+    pause_note: str | None = None
     retired_at: datetime | None = None
+    retire_note: str | None = None
     line: Line | None = None
     in_force_since: datetime | None = None
+
+    def is_paused(self, now: datetime) -> bool:
+        """Whether nothing of it may start at this time."""
+        return self.paused_at is not None and (self.paused_until is None or self.paused_until > now)
 
 
 def exit_status_of(wait_status: int) -> tuple[int, int | None]:

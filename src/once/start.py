@@ -9,6 +9,7 @@ from once.clock import Clock, Fired
 from once.command import Limits, Spawn
 from once.journal import Journal
 from once.noun import Noun
+from once.run import Hold
 from once.signals import Arrivals
 from once.store.base import Claim, Store
 from once.verdict import Facts
@@ -23,12 +24,19 @@ class Patience(Noun):
     max_skew: timedelta = timedelta(seconds=60)
 
 
+class CatchUp(Noun):
+    """How many of the newest slots that nobody ran are run first, and how far back they may lie."""
+
+    slots: int = 0
+    window: timedelta = timedelta(days=7)
+
+
 class Start(Noun):
     """What one start of `once run` or `once lock` is to do. `environ` is what the command inherits.
 
     After a success, history older than `keep` is forgotten; zero: never. The holder repeats a failure itself,
     `retry_delay` after it, while the slot has attempts left. `mirrors`: a start that finds its slot taken exits with
-    the status of whoever took it.
+    the status of whoever took it. `noted` is told of the held run, before its command begins.
     """
 
     argv: tuple[str, ...]
@@ -43,7 +51,9 @@ class Start(Noun):
     lasting: bool = True
     keep: timedelta = timedelta()
     retry_delay: timedelta = timedelta(seconds=10)
+    catch_up: CatchUp = CatchUp()
     mirrors: bool = False
+    noted: Callable[[Store, Hold], None] = lambda _store, _hold: None
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 

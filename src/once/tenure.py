@@ -39,6 +39,7 @@ class Tenure:
         self._start, self._ports, self._store, self._admitted = start, ports, store, admitted
         self._hold = admitted.hold
         self.is_to_be_repeated = False
+        self.was_stopped = False
 
     def serve(self) -> int:
         """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
@@ -69,6 +70,7 @@ class Tenure:
             raise
 
     def _stopped_before_spawn(self) -> int:
+        self.was_stopped = True
         signum = self._ports.arrivals.take() or 0
         self._record_unbegun(Outcome.STOPPED, "once was stopped before the command began")
         return 128 + signum
@@ -105,6 +107,7 @@ class Tenure:
         gc.freeze()
         gc.enable()
         watched = Supervision(command, keeper, self._start.limits, clock=clock, voice=self._ports.voice).watch()
+        self.was_stopped = watched.stopped_by is not None
         duration = timedelta(seconds=watched.exited.at_boottime - began)
         ending = ending_of(watched, output=command.output(), started_at=started_at, duration=duration)
         if self._has_attempts_left_after(ending):

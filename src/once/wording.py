@@ -29,8 +29,8 @@ SKIPPED = {
     Reason.CANCELLED: "{subject} was cancelled: {who}",
     Reason.FIRST_SIGHT: "{subject} was {late} ago and this schedule is new here: noted, nothing was run; {ways_on}",
     Reason.NOT_IN_FORCE: "{subject} was {late} ago, before this schedule was first seen: nothing was run; {ways_on}",
-    Reason.PAUSED: "{subject} skipped: the task is paused",
-    Reason.RETIRED: "{subject} skipped: the task is retired",
+    Reason.PAUSED: "{subject} skipped: the task is paused {why}",
+    Reason.RETIRED: "{subject} skipped: the task is retired {why}",
     Reason.LATE: "{subject} skipped: this start is {late} late, more than --start-within",
     Reason.TOO_SOON: "{subject} skipped: the last start was less than --min-interval ago",
     Reason.OVERLAP: "{subject} skipped: another run is alive, {who}",
@@ -39,12 +39,14 @@ SKIPPED = {
 
 def skipped(skip: Skip, claim: Claim) -> str:
     """Why this start does not run the command."""
-    return SKIPPED[skip.reason].format(
+    line = SKIPPED[skip.reason].format(
         subject=f"slot {slot_text(claim)}" if claim.slot else "the command was",
         who=_who(skip.run),
+        why=skip.why,
         late=_lateness(claim) if claim.slot else "",
         ways_on=_ways_on(claim) if skip.reason in (Reason.FIRST_SIGHT, Reason.NOT_IN_FORCE) else "",
     )
+    return line.rstrip()
 
 
 def off_schedule(claim: Claim) -> str | None:

@@ -26,7 +26,9 @@ DB_WAIT = timedelta(seconds=30)
     help="When another run is alive.  [default: wait]",
 )
 @wrapping.waiting
+@wrapping.distances
 @wrapping.limits
+@wrapping.skip_code
 @wrapping.database_options
 @wrapping.talk
 @wrapping.argv

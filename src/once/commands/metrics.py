@@ -122,7 +122,7 @@ def _next_slot(one: Checked, now: datetime) -> float | None:
 
 
 def _paused(one: Checked, now: datetime) -> bool:
-    return one.task is not None and health.is_paused(one.task, now)
+    return one.task is not None and one.task.is_paused(now)
 
 
 PER_TASK = (

@@ -14,15 +14,18 @@ from once.commands import aiming, wrapping
 from once.commands.aiming import Aim
 from once.commands.options import DURATION
 from once.commands.wrapping import Asked
-from once.errors import ScheduleMissing, SlotNamedTwice, ZoneDataDiffer
+from once.errors import CatchUpUnclear, ScheduleMissing, SlotNamedTwice, ZoneDataDiffer
 from once.instants import rfc3339
 from once.noun import Noun
 from once.run import Slot
 from once.schedule import Schedule, zones
 from once.signals import Arrivals
+from once.start import CatchUp
 from once.verdict import Facts, Overlap, Wish
 
 LONGEST_DB_WAIT = timedelta(hours=1)
+CATCH_UP = {"none": 0, "last": 1, "all": 1_000_000}
+"""How many slots each of them is about."""
 
 
 @click.command(short_help="The slot's job, once on any number of hosts.")
@@ -46,7 +49,18 @@ LONGEST_DB_WAIT = timedelta(hours=1)
 @click.option(
     "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Between two attempts.  [default: 10s]"
 )
+@click.option(
+    "--catch-up",
+    type=click.Choice(list(CATCH_UP)),
+    default="none",
+    help="Run slots that nobody ran, oldest first, before this one.  [default: none]",
+)
+@click.option(
+    "--catch-up-window", type=DURATION, default=timedelta(days=7), help="… no further back than this.  [default: 7d]"
+)
+@wrapping.distances
 @wrapping.limits
+@wrapping.skip_code
 @wrapping.database_options
 @wrapping.talk
 @wrapping.argv
@@ -66,6 +80,8 @@ def run(
     no_wait: bool,
     attempts: int | None,
     retry_delay: timedelta,
+    catch_up: str,
+    catch_up_window: timedelta,
     **given: Any,
 ) -> int:
     """Run COMMAND once for the current slot of a schedule, on any number of hosts.
@@ -102,6 +118,7 @@ def run(
         ),
         wait=timedelta() if no_wait else wait,
         retry_delay=retry_delay,
+        catch_up=_catch_up(CATCH_UP[catch_up], catch_up_window, by_clock=job is None and slot is None),
         mirrors=standby or job is not None,
         db_wait=min(LONGEST_DB_WAIT, next(plan.after(fired.at)) - fired.at),
         by_hand=aim.by_hand,
@@ -110,6 +127,13 @@ def run(
         object_to=_Zone(plan, aim.slot, implied_at=at if tz is None and found.tz is None else None).object_to,
     )
     return wrapping.begin(typed, asked, found, arrivals)
+
+
+def _catch_up(slots: int, window: timedelta, *, by_clock: bool) -> CatchUp:
+    """Raises CatchUpUnclear."""
+    if slots and not by_clock:
+        raise CatchUpUnclear
+    return CatchUp(slots, window)
 
 
 class _Job(Noun):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 
 import click
 
-from once.commands import telling
+from once.commands import acting, telling
 from once.commands.opening import place
 from once.commands.options import as_json, database
 from once.errors import NoSuchTask
 from once.render import Answer
 from once.run import task_name
+
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @click.command(short_help="The history of a task, newest first.")
@@ -22,7 +25,7 @@ from once.run import task_name
 @database
 @as_json
 def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:
-    """List the runs of TASK, newest first.
+    """List the runs of TASK, newest first, and what was done to it by hand.
 
     \b
     Example:
@@ -37,6 +40,14 @@ def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answ
     if limit is None and not as_json and sys.stdout.isatty():
         limit = 20
     found = store.runs(name, limit=limit)
+    since = BEGINNING
+    if limit is not None:
+        found = iter(told := list(found))
+        since = told[-1].claimed_at or since if len(told) == limit else since
+    events = store.events(name, since=since)
     if as_json:
-        return Answer(verb="runs", items=(telling.item(run, now) for run in found), as_json=True)
-    return Answer(verb="runs", titles=telling.RUN_TITLES, rows=(telling.row(run, now) for run in found))
+        by_hand = [acting.event_item(event) for event in events]
+        items = (telling.item(run, now) for run in found)
+        return Answer(verb="runs", items=items, beside={"events": by_hand}, as_json=True)
+    lines = ["", "By hand, newest first:", *(f"  {acting.event_line(event)}" for event in events)] if events else []
+    return Answer(verb="runs", titles=telling.RUN_TITLES, rows=(telling.row(run, now) for run in found), lines=lines)

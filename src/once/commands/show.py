@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import click
 
-from once.commands import telling
+from once.commands import acting, telling
 from once.commands.opening import place
 from once.commands.options import as_json, database
 from once.errors import NoSuchRun, NoSuchTask
+from once.event import Event, What
 from once.instants import in_words, rfc3339
 from once.render import Answer, interval, moment
-from once.run import Run, task_name
+from once.run import Outcome, Run, task_name
+from once.store.base import Store
 
 
 @click.command(short_help="One run whole, with the end of its output.")
@@ -37,16 +40,33 @@ def show(*, task: str, number: int | None, output: bool, db: str | None, as_json
         if store.task(name) is None:
             raise NoSuchTask(task=name)
         raise NoSuchRun(task=name, number=number or "yet")
+    events = _events(store, run)
     if output:
         return Answer(verb="show", raw=run.tail)
     if as_json:
         tail = run.tail.decode("utf-8", errors="replace")
         item = telling.item(run, store.now()) | {"tail": tail, "tail_dropped": run.tail_dropped}
+        item["events"] = [acting.event_item(event) for event in events]
         return Answer(verb="show", items=[item], as_json=True)
-    return Answer(verb="show", lines=_lines(run, store.now()))
+    return Answer(verb="show", lines=_lines(run, store.now(), events))
 
 
-def _lines(run: Run, now: datetime) -> list[str]:
+def _events(store: Store, run: Run) -> list[Event]:
+    """What was done by hand to this run, or to its slot."""
+    if run.claimed_at is None:
+        return []
+    return [
+        event
+        for event in store.events(run.task, since=run.claimed_at)
+        if event.run == run.number or (event.what is What.EXCUSE and _covers(event, run.slot))
+    ]
+
+
+def _covers(event: Event, slot: datetime | None) -> bool:
+    return slot is not None and event.slot is not None and event.slot <= slot <= (event.until or event.slot)
+
+
+def _lines(run: Run, now: datetime, events: Sequence[Event]) -> list[str]:
     facts = {
         "task": run.task,
         "run": f"{run.number}, attempt {run.attempt}" + (f" of {run.attempts}" if run.attempts else ""),
@@ -71,7 +91,10 @@ def _lines(run: Run, now: datetime) -> list[str]:
     }
     if run.late_outcome is not None:
         facts["late end"] = f"{run.late_outcome}, status {run.late_status}, {moment(run.late_at)}"
+    if run.stop_asked is not None and run.outcome is Outcome.RUNNING:
+        facts["asked"] = f"to stop: {run.stop_asked}"
     lines = [f"{name + ':':<13}{_visible(value)}" for name, value in facts.items() if value != "-"]
+    lines += [f"{'by hand:':<13}{_visible(acting.event_line(event))}" for event in events]
     return lines + _output(run)
 
 

@@ -23,6 +23,8 @@ RUN_KEYS = (
     "user",
     "command",
     "by_hand",
+    "caught_up",
+    "stop_asked",
     "fired_at",
     "claimed_at",
     "started_at",
@@ -81,8 +83,12 @@ RUN_TITLES = ("RUN", "SLOT", "TRY", "OUTCOME", "RESULT", "TOOK", "HOST", "STARTE
 def note(run: Run) -> str:
     """Why it ended so, and what came late."""
     parts = [run.reason] if run.reason else []
-    if run.by_hand:
+    if run.by_hand and run.outcome is not Outcome.EXCUSED:
         parts.append("by hand")
+    if run.caught_up:
+        parts.append("caught up")
+    if run.stop_asked and run.outcome is Outcome.RUNNING:
+        parts.append(f"asked to stop: {run.stop_asked}")
     if run.late_outcome is not None:
         parts.append(f"late end: {run.late_outcome}, status {run.late_status}, {moment(run.late_at)}")
     return "; ".join(parts)

@@ -19,13 +19,13 @@ from once.instants import in_words
 from once.journal import Journal
 from once.lease import SHORTEST
 from once.noun import Noun
-from once.run import Line, Slot, fingerprint, task_name
+from once.run import Hold, Line, Slot, fingerprint, task_name
 from once.runner import Runner
 from once.settings import KEEP, Settings
 from once.signals import Arrivals
-from once.start import Patience, Ports, Start
+from once.start import CatchUp, Patience, Ports, Start
 from once.stdio import STDERR
-from once.store.base import Claim
+from once.store.base import Claim, Store
 from once.store.connect import carries_password
 from once.verdict import Facts, Wish
 from once.voice import Voice
@@ -36,11 +36,14 @@ TAIL = 16384
 
 task = click.option("--task", metavar="NAME", required=True, help="Under which name the runs are recorded.")
 
-limits = stacked(
+distances = stacked(
     click.option("--min-interval", type=DURATION, default=timedelta(), help="Not within this of the last start."),
     click.option(
         "--splay", type=DURATION, default=timedelta(), help="Wait up to this first, always the same per host."
     ),
+)
+
+limits = stacked(
     click.option("--lease", type=DURATION, help="Trust in a silent holder ends after this.  [default: 5m]"),
     click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124. 0: no limit."),
     click.option(
@@ -54,9 +57,10 @@ limits = stacked(
         help="What becomes of the command when the lease cannot be extended.  [default: freeze]",
     ),
     click.option("--tail", metavar="BYTES", type=click.IntRange(min=0), help="Output kept; 0: none.  [default: 16384]"),
-    click.option(
-        "-E", "--skip-code", metavar="N", type=click.IntRange(0, 255), default=0, help="Exit status of a skip."
-    ),
+)
+
+skip_code = click.option(
+    "-E", "--skip-code", metavar="N", type=click.IntRange(0, 255), default=0, help="Exit status of a skip."
 )
 
 waiting = stacked(
@@ -77,6 +81,10 @@ talk = stacked(
 )
 
 argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
+
+
+BY_HAND = {"min_interval": timedelta(), "splay": timedelta(), "skip_code": 75}
+"""What an operator's run has instead of the options of a crontab line: only another run is in its way."""
 
 
 class Options(Noun):
@@ -113,9 +121,11 @@ class Asked(Noun):
     wait: timedelta | None = timedelta()
     by_hand: bool = False
     retry_delay: timedelta = timedelta(seconds=10)
+    catch_up: CatchUp = CatchUp()
     mirrors: bool = False
     unbroken_since: datetime | None = None
     note: str = ""
+    noted: Callable[[Store, Hold], None] = lambda _store, _hold: None
     object_to: Callable[[Facts], None] = lambda _facts: None
 
 
@@ -138,10 +148,18 @@ def require_command(typed: Options, verb: str) -> None:
 
 def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> int:
     """Run it, or say why not; the exit status."""
+    runner = prepared(typed, asked, found, arrivals)
+    if runner is None:
+        return typed.skip_code
+    return runner.rehearse() if typed.dry_run else runner.run()
+
+
+def prepared(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> Runner | None:
+    """What runs it; None where this host is switched off."""
     voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, os.isatty(STDERR))
     if found.off:
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
-        return typed.skip_code
+        return None
     where = place(typed.db, known=found)
     if typed.db and carries_password(typed.db):
         voice.mention(
@@ -149,8 +167,7 @@ def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> 
         )
     if asked.note:
         voice.say(asked.note)
-    runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
-    return runner.rehearse() if typed.dry_run else runner.run()
+    return Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
 
 
 def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
@@ -192,7 +209,9 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         lasting=found.state_dir_given or not host.in_container(os.environ),
         keep=KEEP if found.keep is None else found.keep,
         retry_delay=asked.retry_delay,
+        catch_up=asked.catch_up,
         mirrors=asked.mirrors,
+        noted=asked.noted,
         object_to=_looked(asked, where, voice),
     )
 

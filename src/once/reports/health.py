@@ -117,7 +117,7 @@ def findings(
     """What is wrong with a task, the gravest first: of `stuck`, its stuck runs, and `alive`, how many are trusted."""
     found = [_of_stuck(one, now) for one in stuck]
     if task.retired_at is None:
-        late = [] if is_paused(task, now) else list(_late(vitals, due, now, limits))
+        late = [] if task.is_paused(now) else list(_late(vitals, due, now, limits))
         found += [*late, *_failing(vitals, limits)]
         found += () if late else _hosts(task, vitals, due, now)  # with no start of anybody, no host is to blame
     found += _clocks(vitals, now)
@@ -166,11 +166,6 @@ def _of_stuck(stuck: Stuck, now: datetime) -> Finding:
         )
     ended = f"lease ended {_ago(run.lease_until, now)}" if run.lease_until is not None else "no lease"
     return Finding(Kind.STUCK, State.CRITICAL, f"stuck: {ended} ({where})")
-
-
-def is_paused(task: Task, now: datetime) -> bool:
-    """Whether an operator wants no start of it now."""
-    return task.paused_at is not None and (task.paused_until is None or task.paused_until > now)
 
 
 def _late(vitals: Vitals, due: Due, now: datetime, limits: Limits) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from once.verdict import Facts
 
 def note(session: Session, claim: Claim, facts: Facts, *, number: int | None = None) -> None:
     """Extend the interval of the claim's line, or begin one, at the instant of run `number`, else now."""
-    if claim.line is None or (claim.by_hand and facts.line not in (None, claim.line)):
+    if claim.line is None or (claim.by_hand and facts.line is not None):
         return
     if not extend(session, claim, number=number):
         session.write("insert_schedule", {**rows.of_claim(claim), "number": number})

@@ -117,7 +117,9 @@ def task(row: Row) -> Task:
         settled_through=row["settled_through"],
         paused_at=row["paused_at"],
         paused_until=row["paused_until"],
+        pause_note=row["pause_note"],
         retired_at=row["retired_at"],
+        retire_note=row["retire_note"],
         line=_line(row),
         in_force_since=row["first_seen"],
     )

@@ -1,9 +1,20 @@
 -- name: tasks
--- Every task by name, with the line it was last seen with.
+-- Every task by name, with the line it was last seen with, and the pause that it is in: its own, else one of many.
 SELECT
-    task.name, task.last_number, task.settled_through, task.paused_at, task.paused_until, task.retired_at,
+    task.name, task.last_number, task.settled_through, task.retired_at, task.retire_note,
+    CASE WHEN pause.scope IS NULL THEN task.paused_at ELSE pause.paused_at END AS paused_at,
+    CASE WHEN pause.scope IS NULL THEN task.paused_until ELSE pause.paused_until END AS paused_until,
+    CASE WHEN pause.scope IS NULL THEN task.pause_note ELSE pause.note END AS pause_note,
     schedule.first_seen, schedule.expression, schedule.zone, schedule.engine
 FROM once.task
+LEFT JOIN once.pause ON pause.scope = (
+    SELECT every.scope
+    FROM once.pause AS every
+    WHERE starts_with(task.name, every.scope)
+        AND COALESCE(every.paused_until > once.now(), true)
+    ORDER BY every.scope
+    LIMIT 1
+) AND NOT (task.paused_at IS NOT NULL AND COALESCE(task.paused_until > once.now(), true))
 LEFT JOIN once.schedule ON schedule.task = task.name AND schedule.first_seen = (
     SELECT newest.first_seen
     FROM once.schedule AS newest

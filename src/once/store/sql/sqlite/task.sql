@@ -1,9 +1,20 @@
 -- name: tasks
--- Every task by name, with the line it was last seen with.
+-- Every task by name, with the line it was last seen with, and the pause that it is in: its own, else one of many.
 SELECT
-    task.name, task.last_number, task.settled_through, task.paused_at, task.paused_until, task.retired_at,
+    task.name, task.last_number, task.settled_through, task.retired_at, task.retire_note,
+    CASE WHEN pause.scope IS NULL THEN task.paused_at ELSE pause.paused_at END AS "paused_at [instant]",
+    CASE WHEN pause.scope IS NULL THEN task.paused_until ELSE pause.paused_until END AS "paused_until [instant]",
+    CASE WHEN pause.scope IS NULL THEN task.pause_note ELSE pause.note END AS pause_note,
     schedule.first_seen, schedule.expression, schedule.zone, schedule.engine
 FROM task
+LEFT JOIN pause ON pause.scope = (
+    SELECT every.scope
+    FROM pause AS every
+    WHERE substr(task.name, 1, length(every.scope)) = every.scope
+        AND COALESCE(every.paused_until > once_now(), 1)
+    ORDER BY every.scope
+    LIMIT 1
+) AND NOT (task.paused_at IS NOT NULL AND COALESCE(task.paused_until > once_now(), 1))
 LEFT JOIN schedule ON schedule.task = task.name AND schedule.first_seen = (
     SELECT newest.first_seen
     FROM schedule AS newest

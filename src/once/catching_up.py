@@ -1,0 +1,96 @@
+"""Catching up: the slots that nobody ran, oldest first, each with its own claim, before the start's own slot.
+
+Hosts that catch up at once share the slots: each goes through all of them, waits for the run that is alive, and finds
+the next one free, or done by another. Nothing that another run keeps from starting is put on record as skipped, so
+what is left over, by a host that dies or a wait that ends, is there for the next start.
+
+Which slots: those that `once gaps` calls missed. Not what failed, was lost, skipped, excused or paused, and nothing
+from before the schedule was first seen.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from once import wording
+from once.errors import NotNow, OnceError
+from once.missing import missing
+from once.reports.gaps import Kind
+from once.run import Slot
+from once.schedule import Schedule
+from once.start import Ports, Start
+from once.store.base import Store
+from once.turn import Turn
+from once.verdict import Reason
+
+STOPS_FOR = frozenset((Reason.PAUSED, Reason.RETIRED, Reason.OVERLAP))
+"""Reasons that hold for every further slot, too."""
+
+
+class CatchingUp:
+    """What one start catches up. `was_stopped`: a signal asked for the end while a command ran."""
+
+    def __init__(self, start: Start, ports: Ports, store: Store) -> None:
+        self._start, self._ports, self._store = start, ports, store
+        self.was_stopped = False
+
+    def run(self) -> int:
+        """The first status other than 0 of any of them. Raises what a turn raises; between two a signal ends `once`."""
+        first_failure = 0
+        slots = self._wanted()
+        for number, slot in enumerate(slots, start=1):
+            turn = Turn(for_slot(self._start, slot), self._ports, self._store)
+            self._ports.voice.detail(f"catching up slot {number} of {len(slots)}")
+            status = turn.take()
+            if turn.turned_away is not None:
+                self._ports.voice.mention(wording.skipped(turn.turned_away.skip, for_slot(self._start, slot).claim))
+                if turn.turned_away.skip.reason in STOPS_FOR:
+                    break
+                continue
+            first_failure = first_failure or status
+            if turn.was_stopped:
+                self.was_stopped = True
+                break
+            self._ports.arrivals.raise_again()
+        return first_failure
+
+    def _wanted(self) -> list[Slot]:
+        try:
+            return wanted(self._start, self._store)
+        except NotNow:  # the start's own slot tries as long as --db-wait says
+            self._store.close()
+            return []
+        except OnceError as error:
+            self._ports.voice.say(f"nothing is caught up: {error}")
+            self._store.close()
+            return []
+
+
+def wanted(start: Start, store: Store) -> list[Slot]:
+    """The slots that nobody ran, within the window before the start's own, oldest first."""
+    claim = start.claim
+    task = store.task(claim.task)
+    if task is None or claim.slot is None or claim.line is None or not start.catch_up.slots:
+        return []
+    schedule = Schedule.of(claim.line)
+    gaps = missing(store, task, since=claim.slot.at - start.catch_up.window, until=claim.slot.at)
+    slots = [schedule.slot_of(gap.first) for gap in gaps if gap.kind is Kind.MISSED]
+    return slots[-start.catch_up.slots :]
+
+
+def for_slot(start: Start, slot: Slot) -> Start:
+    """The same start for a slot that is caught up: late on purpose, whatever the distance to the last start."""
+    wish = start.claim.wish.replaced(
+        slot=slot.at, on_time=None, start_within=None, min_interval=timedelta(), standby=False, catches_up=True
+    )
+    claim = start.claim.replaced(token=os.urandom(16).hex(), slot=slot, wish=wish)
+    return start.replaced(claim=claim, object_to=lambda _facts: None)
+
+
+def rehearsal(start: Start, store: Store) -> str:
+    """What --dry-run says of it."""
+    slots = wanted(start, store)
+    if not slots:
+        return "would catch up nothing"
+    return f"would catch up {len(slots)} slots, from {slots[0].local} to {slots[-1].local}"

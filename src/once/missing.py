@@ -1,0 +1,45 @@
+"""Which slots of a task nobody ran, or nobody to a good end: what catching up, a rerun and an excuse are about.
+
+The same slots that `once gaps` tells, asked of one task, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from once.reports.due import INSTANT, Due
+from once.reports.gaps import Gap, gaps
+from once.run import Slot, Task
+from once.schedule import Schedule
+from once.store.base import Store
+
+SPAN = timedelta(days=7)
+"""What is held in memory together."""
+
+
+def missing(store: Store, task: Task, *, since: datetime, until: datetime) -> Iterator[Gap]:
+    """The gaps with since ≤ slot < until, slot by slot, earliest first, lazily.
+
+    Raises ScheduleInvalid or ZoneInvalid for a line that this host cannot read, and what the store raises.
+    """
+    now = store.now()
+    due = Due.of(task, store.in_force([task.name]), store.pauses())
+    while since < until:
+        end = min(since + SPAN, until)
+        (page,) = store.slots([task.name], since=since, until=end)
+        yield from gaps(page, due, now=now, each=True)
+        since = end
+
+
+def is_known(store: Store, task: Task, at: datetime) -> bool:
+    """Whether this instant was a slot of the task: a run says so, or a line that was in force then."""
+    (page,) = store.slots([task.name], since=at, until=at + INSTANT)
+    due = Due.of(task, store.in_force([task.name]))
+    return bool(page.done or page.undone) or any(True for _ in due.between(at, at + INSTANT, now=store.now()))
+
+
+def slot(task: Task, at: datetime) -> Slot:
+    """A slot of this task, its local time by the line that the task was last seen with."""
+    assert task.line is not None
+    return Schedule.of(task.line).slot_of(at)
