@@ -14,7 +14,7 @@ from once.clock import Clock, Fired
 from once.errors import ClockOff, OnceError, TaskNameTaken, Unreachable
 from once.instants import in_words, rfc3339
 from once.journal import Journal
-from once.lease import Lease
+from once.lease import ANSWERS_WITHIN, Lease
 from once.noun import Noun
 from once.run import Hold
 from once.signals import Arrivals, Interrupted
@@ -26,6 +26,9 @@ from once.voice import Voice
 DELIVERS_FOR = timedelta(seconds=5)
 RESOLVES_FOR = 5.0
 """Seconds that a signal leaves us to learn whether a claim whose answer was lost is ours."""
+
+SHORTEST_TRY = timedelta(seconds=1)
+"""However little is left of `db_wait`, an answer is waited for so long."""
 
 KEEPS_CONNECTION = 2.0
 """Seconds. A longer pause between two looks is not worth a connection."""
@@ -41,11 +44,12 @@ class Admitted(Noun):
 
 
 class TurnedAway(Noun):
-    """The command is not to run. `recorded`: this very start wrote the skip down."""
+    """The command is not to run. `recorded`: this very start wrote the skip down. `waited`: for so long, in vain."""
 
     skip: Skip
     facts: Facts
     recorded: bool = False
+    waited: timedelta = timedelta()
 
 
 class Admission:
@@ -77,26 +81,35 @@ class Admission:
         away_since: float | None = None
         in_the_way_since: float | None = None
         while True:
+            began = self._clock.boottime() if away_since is None else away_since
+            self._bound_the_try(began)
             try:
                 answer = self._ask()
             except Unreachable as away:
                 self._store.close()
-                away_since = self._clock.boottime() if away_since is None else away_since
+                away_since = began
                 self._bear(away, away_since, failures)
                 continue
             if isinstance(answer, Admitted | TurnedAway):
+                self._store.bound(ANSWERS_WITHIN)
                 return answer
             away_since = None
             verdict, facts = answer
             in_the_way_since = self._clock.boottime() if in_the_way_since is None else in_the_way_since
             if not self._wait_for(verdict, in_the_way_since, waits):
                 in_our_slot = facts.latest is not None and facts.latest.number == verdict.run.number
-                return TurnedAway(Skip(Reason.HELD if in_our_slot else Reason.OVERLAP, run=verdict.run), facts)
+                skip = Skip(Reason.HELD if in_our_slot else Reason.OVERLAP, run=verdict.run)
+                return TurnedAway(skip, facts, waited=self._patience.wait or timedelta())
 
     def look(self) -> tuple[Verdict, Facts]:
         """What would happen now: the read before and the decision, nothing written."""
         facts = self._look()
         return decide(self._claim.wish, facts), facts
+
+    def _bound_the_try(self, since: float) -> None:
+        """A database that takes a connection and says no more must not outlast `db_wait`."""
+        left = self._patience.db_wait - timedelta(seconds=self._clock.boottime() - since)
+        self._store.bound(min(ANSWERS_WITHIN, max(left, SHORTEST_TRY)))
 
     def _ask(self) -> Admitted | TurnedAway | tuple[Wait, Facts]:
         if not self._unanswered:
@@ -184,7 +197,7 @@ class Admission:
             if signum is not None:
                 raise Interrupted(signum)
             raise away
-        self._voice.detail(f"{away.message}; trying for another {in_words(timedelta(seconds=round(left)))}")
+        self._voice.detail(f"{away.message}; trying for another {in_words(timedelta(seconds=left))}")
         if self._unanswered:
             with self._arrivals.noted():
                 self._clock.sleep(min(pauses.next(), left, 1.0))

@@ -81,14 +81,14 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     """Run one verb; the exit status of the process. Raises Interrupted alone."""
     verb = next((arg for arg in args if not arg.startswith("-")), "")
     wrapping = verb in WRAPPING
-    name = f"once {verb}".rstrip()
+    name = f"once {verb}" if verb in VERBS else "once"
     try:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
     except OnceError as error:
         write_line(f"{name}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
         return error.wrapping if wrapping else USAGE.get(verb, error.telling)
     except click.ClickException as error:
-        write_line(f"{name}: {error.format_message()} Try: {name} --help")
+        write_line(f"{name}: {'NOT run: ' if wrapping else ''}{error.format_message()} Try: {name} --help")
         return 125 if wrapping else USAGE.get(verb, 2)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0

@@ -164,6 +164,24 @@ class SlotInvalid(Refused):
     """{slot} is no slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
 
 
+class SlotUnclear(Refused):
+    """--slot {text} is no instant{why}"""
+
+    hint = "{spellings}"
+
+
+class SlotInFuture(Refused):
+    """Slot {slot} is in the future: run now, it would be done when its own start comes"""
+
+    hint = "--slot last, or no --slot"
+
+
+class JobInFuture(Refused):
+    """Job {name} is for {at}, in the future by this host's clock ({host_time}): the name or the clock is wrong"""
+
+    hint = "the Job's own name from its label, and timedatectl on this host"
+
+
 class SlotNamedTwice(Refused):
     """--slot {slot} and --job-name {job} both name the slot"""
 
@@ -202,6 +220,18 @@ class SettingsUnreadable(Refused):
     """{files} cannot be read by {user}, and may switch this host off or name another scope"""
 
     hint = "chmod a+r; a password can stand elsewhere: db = file:PATH"
+
+
+class SignalEndsNothing(Refused):
+    """--stop-signal {name} would not end the command: its time limit would not be kept"""
+
+    hint = "TERM, INT, HUP, QUIT, USR1, USR2 or KILL"
+
+
+class WaitContradicted(Refused):
+    """--wait {wait} and {other} contradict each other"""
+
+    hint = "{repair}"
 
 
 class SignalUnknown(Refused):
@@ -294,7 +324,7 @@ class HostsStillOld(Refused):
 class RightsMissing(Refused):
     """Role {role} may not {what} in {store}"""
 
-    hint = "once init --grant {role}, as the schema's owner"
+    hint = "{repair}"
 
 
 class Unreachable(NotNow):
@@ -325,7 +355,7 @@ class CannotStart(NotNow):
 
 
 class CommandNotFound(OnceError):
-    """{command}: no such command (PATH is {path}); recorded as a failed run"""
+    """{command}: no such {what}; recorded as a failed run"""
 
     wrapping = 127
     prevents = False

@@ -117,7 +117,8 @@ class Recorder(Noun):
 
     def _give_up(self, entry: Entry, error: OnceError, *, kept: bool) -> None:
         hold, ending = entry.hold, entry.ending
-        what = f"run {hold.number} {ending.outcome} with status {ending.exit_status}"
+        status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
+        what = f"run {hold.number} {ending.outcome}{status}"
         if kept:
             self.voice.say(f"{what}; {error.message}; the outcome waits in {self.journal.directory}")
         else:

@@ -65,10 +65,12 @@ class Runner:
         skip, claim, voice = answer.skip, self._start.claim, self._ports.voice
         status = status_elsewhere(skip) if self._start.mirrors else None
         line = wording.skipped(skip, claim)
+        if answer.waited:
+            line = f"{line}, after a wait of {in_words(answer.waited)}"
         if status:
             voice.insist(f"{line}; status {status} says so")
         else:
-            is_told = answer.recorded or claim.by_hand or skip.reason in wording.SPEAKS
+            is_told = answer.recorded or answer.waited or claim.by_hand or skip.reason in wording.SPEAKS
             (voice.say if is_told else voice.mention)(line)
         drift = wording.drift(skip, claim, answer.facts)
         if drift:

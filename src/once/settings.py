@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from once import host
-from once.errors import SettingInvalid
+from once.errors import DurationInvalid, SettingInvalid
 from once.instants import parse_duration
 from once.noun import Noun
 
@@ -48,7 +48,7 @@ def resolve(environ: Mapping[str, str], *, system_file: str = SYSTEM_FILE) -> Se
     found: dict[str, Any] = {}
     unreadable: list[str] = []
     for name in READERS:
-        variable = f"ONCE_{name.upper()}"
+        variable = _variable(name)
         if variable in environ and (environ[variable] or name != "db"):
             _take(found, name, environ[variable], variable)
     for file in _files(environ, system_file):
@@ -70,6 +70,10 @@ def state_directory(environ: Mapping[str, str]) -> str:
         return os.path.join(environ["XDG_STATE_HOME"], "once")
     home = host.home(environ)
     return os.path.join(home, ".local/state/once") if home else f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — a user without a home; the journal makes it private
+
+
+def _variable(name: str) -> str:
+    return f"ONCE_{name.upper()}"
 
 
 def _files(environ: Mapping[str, str], system_file: str) -> list[str]:
@@ -101,8 +105,9 @@ def _read(file: str, unreadable: list[str]) -> dict[str, Any]:
 def _take(found: dict[str, Any], name: str, value: object, where: str) -> None:
     try:
         found[name] = READERS[name](value)
-    except (ValueError, TypeError) as error:
-        raise SettingInvalid(where=f"{where}: {name}", why=str(error)) from None
+    except (ValueError, TypeError, DurationInvalid) as error:
+        named = where if where == _variable(name) else f"{where}: {name}"
+        raise SettingInvalid(where=named, why=str(error)) from None
     if name == "db":
         found["db_from"] = where
 
@@ -127,10 +132,11 @@ def _duration(value: object) -> timedelta:
 
 
 def _size(value: object) -> int:
-    size = int(value) if isinstance(value, int | str) else -1
-    if size < 0:
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"must be a number of bytes, not {value!r}")
-    return size
+    return value
 
 
 def _path(value: object) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from once.clock import Clock
 from once.command import Command, Exited, Limits, PastLease, Signalled
+from once.errors import OnceError
 from once.lease import Lease
 from once.noun import Noun
 from once.signals import STOPPING
@@ -31,6 +32,7 @@ class Keeping(Protocol):
     lease: Lease
     gone: Beat | None
     stop_asked: str | None
+    trouble: Exception | None
 
     def ask(self) -> None: ...
 
@@ -124,16 +126,26 @@ class Supervision:
         elif self._frozen_since is None:
             self._freeze(now)
         elif now - self._frozen_since > LONGEST_FREEZE:
-            self._give_up("the database did not answer for an hour")
+            self._give_up(f"the lease could not be extended for an hour{self._trouble()}")
 
     def _freeze(self, now: float) -> None:
         self._keeper.ask()
         if self._limits.past_lease is PastLease.CONTINUE:
-            self._warn_once("the lease has ended and the database does not answer; the command goes on (--past-lease)")
+            self._warn_once(f"{self._ended()}; the command goes on (--past-lease continue)")
             return
         self._child.freeze()
         self._frozen_since = now
-        self._voice.say("the lease has ended and the database does not answer: the command is frozen until it does")
+        self._voice.say(f"{self._ended()}: the command is frozen until it is")
+
+    def _ended(self) -> str:
+        return f"the lease has ended and is not extended{self._trouble() or ' (the database does not answer)'}"
+
+    def _trouble(self) -> str:
+        """Why the last beat failed. Of what is no error of ours only the kind is told: its text may hold anything."""
+        trouble = self._keeper.trouble
+        if trouble is None:
+            return ""
+        return f" ({trouble.message if isinstance(trouble, OnceError) else type(trouble).__name__})"
 
     def _thaw(self, now: float) -> None:
         if self._frozen_since is None:

@@ -40,7 +40,19 @@ def refused(ran: Ran, status: int, *said: str) -> None:
         (["--schedule", "* * * * *", "-E", "256"], "256"),
         (["--schedule", "* * * * *", "--tail", "-1"], "-1"),
         (["--schedule", "* * * * *", "--slot", "yesterday-ish"], "yesterday-ish"),
+        (["--schedule", "* * * * *", "--slot", "yesterday-ish"], "Try: last, 2026-03-29T01:00:00Z, or Unix seconds"),
         (["--schedule", "0 9 * * *", "--slot", "2026-03-02T09:30:00Z"], "2026-03-02T09:00:00Z"),
+        (["--schedule", "0 9 * * *", "--slot", "2199-03-02T09:00:00Z"], "Slot 2199-03-02T09:00:00Z is in the future"),
+        (["--schedule", "0 9 * * *", "--slot", "2026-03-02T09:00"], "2026-03-02T09:00:00+00:00 (UTC)"),
+        (
+            ["--schedule", "0 0 * * *", "--tz", "Europe/Berlin", "--slot", "2026-03-02"],
+            "2026-03-02T00:00:00+01:00 (Europe/Berlin) or 2026-03-02T00:00:00Z (UTC)",
+        ),
+        (["--schedule", "* * * * *", "-s", "STOP"], "--stop-signal STOP would not end the command"),
+        (["--schedule", "* * * * *", "-s", "18"], "--stop-signal CONT would not end the command"),
+        (["--schedule", "* * * * *", "--standby", "-n", "-w", "5s"], "--wait 5s and --no-wait contradict each other"),
+        (["--schedule", "* * * * *", "-w", "5s"], "Try: --standby, or --overlap wait"),
+        (["--schedule", "* * * * *", "--db", "sqlite:once.db"], "/once.db"),
         (["--schedule", "* * * * *", "--overlap", "replace"], "replace"),
         (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
     ],
@@ -50,8 +62,43 @@ def test_a_wrong_option_is_named(lone_host: Host, options: list[str], said: str)
     ran = lone_host.once("run", "--task", "t", "--tz", "UTC", *options, "--", "touch", "ran")
 
     refused(ran, 125, said)
+    assert ran.err.startswith("once run: NOT run: ")
     assert not (lone_host.root / "ran").exists()
     assert not (lone_host.root / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-n", "-w", "5"], "--wait 5s and --no-wait contradict each other"),
+        (["--overlap", "skip", "-w", "5"], "--wait 5s and --overlap skip contradict each other"),
+        (["-s", "TSTP"], "--stop-signal TSTP would not end the command"),
+        (["-w", "soon"], "'soon' is no duration"),
+        (["--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_a_lock_with_a_wrong_option_runs_nothing(lone_host: Host, options: list[str], said: str) -> None:
+    """And says that."""
+    ran = lone_host.once("lock", "--task", "t", *options, "--", "touch", "ran")
+
+    refused(ran, 125, said)
+    assert ran.err.startswith("once lock: NOT run: ")
+    assert not (lone_host.root / "ran").exists()
+
+
+def test_a_relative_file_is_refused_wherever_it_is_set(lone_host: Host) -> None:
+    """Two working directories would be two records, and each would win against nobody."""
+    (lone_host.root / ".config").mkdir()
+    (lone_host.root / ".config/once.toml").write_text('db = "sqlite:once.db"\n')
+    lone_host.address = None
+    calls = [["lock", "--task", "t", "--", "touch", "ran"], ["status"]]
+    by_file = [lone_host.once(*call) for call in calls]
+    by_variable = [lone_host.once(*call, environ={"ONCE_DB": "sqlite:once.db"}) for call in calls]
+    for one, status in zip(by_file + by_variable, [125, 2, 125, 2], strict=True):
+        refused(one, status, f"Try: sqlite:{lone_host.root}/once.db")
+
+    assert not (lone_host.root / "ran").exists()
+    assert not (lone_host.root / "once.db").exists()
 
 
 @pytest.mark.parametrize(

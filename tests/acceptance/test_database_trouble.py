@@ -179,3 +179,28 @@ def test_a_password_on_the_command_line_is_warned_of(lone_host: Host, this_minut
 
     assert "the password in --db shows in the list of processes" in ran.err
     assert "s3cret" not in ran.err
+
+
+def test_init_on_a_file_grants_nothing_and_says_so(lone_host: Host) -> None:
+    """There are no roles: mode and group say who may."""
+    ran = lone_host.once("init", "--grant", "cron")
+
+    assert ran.status == 0
+    assert b"cron may run once" not in ran.out
+    assert b"its mode and group" in ran.out
+
+
+def test_a_role_that_may_not_make_the_schema_is_told_who_may(
+    lone_host: Host, server: Server, empty_database: str, role: str
+) -> None:
+    """No schema has an owner yet, so nobody could grant anything in it."""
+    theirs = Server(server.host, server.port, role).address(empty_database.rpartition("/")[2])
+    ran = lone_host.once("init", "--db", theirs)
+
+    refused(
+        ran,
+        2,
+        "may not make schema once (missing: GRANT CREATE ON DATABASE",
+        "once init as the database's owner, or GRANT CREATE ON",
+    )
+    assert "--grant" not in ran.err

@@ -137,6 +137,18 @@ def test_wrong_calls_of_other_verbs_are_2(lone_host: Host) -> None:
 
     assert [one.status for one in ran] == [2] * len(calls)
     assert all(one.err.count("\n") == 1 for one in ran)
+    assert ran[4].err == "once: No such command 'nonsense'. Try: once --help\n"
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "2", str(2**63), "9" * 30])
+def test_a_number_that_no_run_has_is_2(host: Host, number: str) -> None:
+    """Also one that no store could hold."""
+    host.once("lock", "--task", "t", "--", "true")
+    ran = host.once("show", "t", number)
+
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, b"", 1)
+    assert number in ran.err
+    assert "internal" not in ran.err
 
 
 def test_no_such_command_is_127_and_recorded(lone_host: Host, this_minute: MinuteSlot) -> None:
@@ -145,9 +157,11 @@ def test_no_such_command_is_127_and_recorded(lone_host: Host, this_minute: Minut
     run = lone_host.run("report")
 
     assert ran.status == 127
+    absolute = lone_host.once("lock", "--task", "t", "--", "/no/such/command")
     path = lone_host.environ["PATH"]
     assert ran.err == f"once run: no-such-command: no such command (PATH is {path}); recorded as a failed run\n"
     assert (run["outcome"], run["exit_status"]) == ("failed", 127)
+    assert absolute.err == "once lock: /no/such/command: no such file; recorded as a failed run\n"
 
 
 def test_a_command_that_is_no_program_is_126_and_recorded(lone_host: Host, this_minute: MinuteSlot) -> None:
@@ -193,4 +207,17 @@ def test_a_lock_gives_up_after_its_wait(host: Host) -> None:
     holder.communicate(b"\n")
 
     assert waiter.status == 7
+    assert waiter.err.startswith("once lock: t: the command was skipped: another run is alive, run 1 running on ")
+    assert waiter.err.endswith(", after a wait of 1s\n")
     assert not (host.root / "ran").exists()
+
+
+def test_a_wait_in_vain_is_not_told_where_quiet_was_asked_for(lone_host: Host) -> None:
+    """-q; and -n waits for nothing, so there is no news either."""
+    holder = lone_host.start("lock", "--task", "t", "--", "sh", "-c", "echo held; read _", stdin=-1)
+    assert holder.stdout and holder.stdout.readline() == b"held\n"
+    quiet = lone_host.once("lock", "--task", "t", "-q", "-w", "300ms", "--", "touch", "ran")
+    not_at_all = lone_host.once("lock", "--task", "t", "-n", "--", "touch", "ran")
+    holder.communicate(b"\n")
+
+    assert (quiet, not_at_all) == (Ran(0, b"", ""), Ran(0, b"", ""))

@@ -153,6 +153,18 @@ def test_an_instant_that_the_schedule_does_not_have_is_refused(lone_host: Host) 
     assert not (lone_host.root / "state").exists()
 
 
+@pytest.mark.parametrize(("ahead", "status"), [(1, 0), (3, 125)])
+def test_a_job_of_the_future_is_early_by_the_skew_of_two_clocks_at_most(
+    lone_host: Host, ahead: int, status: int
+) -> None:
+    """Claimed longer before, its own start would find it done."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    ran = lone_host.once(*line(job(now + ahead * MINUTE), "* * * * *", "UTC", "--max-skew", "2m"), "true")
+
+    assert ran.status == status
+    assert ("in the future by this host's clock" in ran.err) is (status == 125)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [

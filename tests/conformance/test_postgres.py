@@ -14,7 +14,15 @@ import psycopg
 import pytest
 
 from once.clock import SystemClock
-from once.errors import AddressInvalid, NotInitialised, RightsMissing, SchemaTooNew, SchemaTooOld, Unreachable
+from once.errors import (
+    AddressInvalid,
+    NotInitialised,
+    OnceError,
+    RightsMissing,
+    SchemaTooNew,
+    SchemaTooOld,
+    Unreachable,
+)
 from once.run import Outcome
 from once.store.base import Beat, Store
 from once.store.connect import open_store
@@ -319,3 +327,49 @@ def test_a_database_in_another_encoding_takes_everything(server: Server, opened:
 
 def _as(role: str, server: Server, database: str) -> str:
     return Server(server.host, server.port, role).address(database)
+
+
+def test_grants_that_come_at_once_wait_for_each_other(
+    database: str, server: Server, role: str, opened: Callable[..., Store]
+) -> None:
+    """The second is let in when the first has committed: neither finds the catalogue changed under its hands."""
+    trouble: list[OnceError] = []
+
+    def grant() -> None:
+        try:
+            opened(server.address(database)).grant(role)
+        except OnceError as error:
+            trouble.append(error)
+
+    with server.connect(database) as other, server.connect(database) as watch:
+        with other.transaction():
+            other.execute(f"GRANT USAGE ON SCHEMA once TO {role}")
+            other.execute("LOCK TABLE once.migration IN SHARE ROW EXCLUSIVE MODE")
+            grantors = [threading.Thread(target=grant) for _ in range(6)]
+            for grantor in grantors:
+                grantor.start()
+            waiting = "SELECT count(*) FROM pg_locks WHERE relation = 'once.migration'::regclass AND NOT granted"
+            while watch.execute(waiting).fetchone() != (6,):
+                pass
+        for grantor in grantors:
+            grantor.join()
+
+    assert trouble == []
+
+
+def test_an_answer_is_waited_for_as_long_as_the_store_was_bound(
+    database: str, server: Server, opened: Callable[..., Store]
+) -> None:
+    """Over a connection that was there before, and over one that is made for it."""
+    store = opened(server.address(database))
+    store.connect()
+    store.bound(timedelta(milliseconds=300))
+    told = []
+    with server.connect(database) as other, other.transaction():
+        other.execute("LOCK TABLE once.store IN ACCESS EXCLUSIVE MODE")
+        for _ in range(2):
+            with pytest.raises(Unreachable) as refusal:
+                store.identity()
+            told.append(refusal.value.message.partition("out of reach: ")[2])
+
+    assert told == ["no answer within 0.3 s"] * 2

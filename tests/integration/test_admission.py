@@ -97,6 +97,7 @@ def admission(
     fired: Fired | None = None,
     wait: timedelta | None = timedelta(),
     max_skew: timedelta = timedelta(days=1),
+    db_wait: timedelta = timedelta(minutes=1),
     object_to: Callable[[Facts], None] = lambda _facts: None,
 ) -> Admission:
     clock = clock or Pausing()
@@ -107,7 +108,7 @@ def admission(
         fired=fired or Fired(clock.now(), clock.boottime()),
         arrivals=arrivals or Arrivals(),
         journal=Journal(tmp_path / "journal"),
-        patience=Patience(db_wait=timedelta(minutes=1), wait=wait, max_skew=max_skew),
+        patience=Patience(db_wait=db_wait, wait=wait, max_skew=max_skew),
         voice=Voice("once lock", "t", quiet=True),
         object_to=object_to,
     )
@@ -278,3 +279,47 @@ def test_a_loser_says_that_its_line_is_in_use_beside_another(
 
     assert [answer.skip.reason for answer in answers if isinstance(answer, TurnedAway)] == [Reason.DONE] * 2
     assert [verb for verb in store.asked if verb in ("look", "sight")] == [*sights, "look"]
+
+
+def test_what_is_left_of_db_wait_bounds_each_try(real: Store, tmp_path: Path) -> None:
+    """A second always, ten at most; and who holds a run has the usual patience again."""
+    clock = Pausing()
+    bounds: list[timedelta] = []
+
+    class Hanging(Unsteady):
+        """Each look hangs for as long as it may."""
+
+        def bound(self, answer_within: timedelta) -> None:
+            bounds.append(answer_within)
+
+        def look(self, claim: Claim) -> Facts:
+            if len(bounds) < 4:
+                clock.seconds += bounds[-1].total_seconds()
+                raise Unreachable(store="the store", why="no answer")
+            return real.look(claim)
+
+    looking = admission(Hanging(real), tmp_path, clock=clock, db_wait=timedelta(seconds=32)).seek()
+
+    assert isinstance(looking, Admitted)
+    assert bounds[0] == bounds[1] == bounds[-1] == timedelta(seconds=10)
+    assert timedelta(seconds=1) <= bounds[3] < timedelta(seconds=2)
+
+
+def test_a_try_that_hangs_does_not_outlast_db_wait(real: Store, tmp_path: Path) -> None:
+    """The time of the first try counts, too."""
+    clock = Pausing()
+
+    class Hanging(Unsteady):
+        """Says nothing any more."""
+
+        def bound(self, answer_within: timedelta) -> None:
+            self.within = answer_within
+
+        def look(self, _claim: Claim) -> Facts:
+            clock.seconds += self.within.total_seconds()
+            raise Unreachable(store="the store", why="no answer")
+
+    with pytest.raises(Unreachable):
+        admission(Hanging(real), tmp_path, clock=clock, db_wait=timedelta(seconds=2)).seek()
+
+    assert clock.boottime() == 2.0

@@ -64,6 +64,8 @@ def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file
         ('off = "perhaps"\n', "off: must be true or false"),
         ("db = \n", "Invalid value"),
         ("tail = -1\n", "tail: must be a number of bytes"),
+        ("tail = true\n", "tail: must be a number of bytes"),
+        ('lease = "x"\n', "lease: 'x' is no duration"),
         ('state_dir = "state"\n', "state_dir: must be an absolute path"),
     ],
 )
@@ -80,12 +82,23 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
     assert said in str(refusal.value)
 
 
-def test_a_bad_variable_is_refused_by_name(environ: dict[str, str], system_file: Path) -> None:
-    """The reader knows which of five places to mend."""
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("ONCE_TAIL", "lots", "ONCE_TAIL: must be a number of bytes, not 'lots'"),
+        ("ONCE_TAIL", "-1", "ONCE_TAIL: must be a number of bytes, not '-1'"),
+        ("ONCE_LEASE", "x", "ONCE_LEASE: 'x' is no duration. Try: 90, 90s, 5m, 1h30m or 2d"),
+        ("ONCE_OFF", "perhaps", "ONCE_OFF: must be true or false, not 'perhaps'"),
+    ],
+)
+def test_a_bad_variable_is_refused_by_name(
+    environ: dict[str, str], system_file: Path, variable: str, text: str, said: str
+) -> None:
+    """The reader knows which of five places to mend, and what it should hold."""
     with pytest.raises(SettingInvalid) as refusal:
-        resolve(environ | {"ONCE_TAIL": "lots"}, system_file=str(system_file))
+        resolve(environ | {variable: text}, system_file=str(system_file))
 
-    assert "ONCE_TAIL" in str(refusal.value)
+    assert str(refusal.value) == said
 
 
 def test_a_file_that_is_a_directory_or_may_not_be_read_is_told(environ: dict[str, str], system_file: Path) -> None:

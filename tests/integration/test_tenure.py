@@ -112,7 +112,7 @@ def test_a_signal_before_the_spawn_stops_the_run(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("failure", "raised", "outcome", "status"),
     [
-        (CommandNotFound(command="true", path="/bin"), CommandNotFound, Outcome.FAILED, 127),
+        (CommandNotFound(command="true", what="command (PATH is /bin)"), CommandNotFound, Outcome.FAILED, 127),
         (OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), CannotStart, Outcome.STOPPED, None),
     ],
 )

@@ -103,6 +103,7 @@ class FakeKeeper:
     lease: Lease = field(default_factory=lambda: Lease(timedelta(seconds=100), 0.0))
     gone: Beat | None = None
     stop_asked: str | None = None
+    trouble: Exception | None = None
     asked: int = 0
 
     def ask(self) -> None:

@@ -51,6 +51,9 @@ def test_an_address_is_shown_without_its_password(address: str, kind: Kind, show
         ("postgresql+psycopg://ops:s3cret@db1/ops", "is no store"),
         ("sqlite:", "without a path"),
         ("sqlite::memory:", "remembers nothing"),
+        ("sqlite:once.db", f"Try: sqlite:{Path.cwd()}/once.db"),
+        ("sqlite:./once.db", f"Try: sqlite:{Path.cwd()}/once.db"),
+        ("sqlite:../once.db", f"Try: sqlite:{Path.cwd().parent}/once.db"),
         ("file:", "without a path"),
         ("postgresql://ops:s3@cret@db1/ops", "percent-encoded"),
         ("postgresql://ops:s3/cret@db1/ops", "percent-encoded"),
@@ -104,3 +107,10 @@ def test_a_file_without_an_address_is_told(tmp_path: Path, content: bytes | None
         secret.write_bytes(content)
     with pytest.raises(AddressInvalid, match=said):
         open_store(f"file:{secret}", clock=SystemClock(), state_dir=tmp_path)
+
+
+def test_a_file_of_the_home_directory_is_absolute_enough() -> None:
+    """It is the same from every working directory."""
+    store = open_store("sqlite:~/once.db", clock=SystemClock(), state_dir=Path("/nowhere"))
+
+    assert store.name == f"sqlite:{Path.home()}/once.db"

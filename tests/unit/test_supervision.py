@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from once.command import Event, Exited, Limits, PastLease, Signalled
+from once.errors import RightsMissing
 from once.run import Outcome
 from once.store.base import Beat
 from once.supervision import LONGEST_FREEZE, Supervision, Watched
@@ -186,7 +187,7 @@ def test_a_frozen_command_is_given_up_after_an_hour(stage: Stage) -> None:
     watched = stage.watch()
 
     assert stage.command.done[1] == (pytest.approx(TRUST_ENDS + LONGEST_FREEZE, abs=2), "kill")
-    assert watched.lost == "the database did not answer for an hour"
+    assert watched.lost == "the lease could not be extended for an hour"
 
 
 def test_past_lease_continue_neither_freezes_nor_kills(stage: Stage) -> None:
@@ -199,3 +200,35 @@ def test_past_lease_continue_neither_freezes_nor_kills(stage: Stage) -> None:
 
     assert stage.command.done == []
     assert not watched.killed_as_lost
+
+
+RIGHTS_MISSING = RightsMissing(role="cron", what="use table once.run", store="db1/ops", repair="once init --grant cron")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (None, "(the database does not answer)"),
+        (RIGHTS_MISSING, "(Role cron may not use table once.run in db1/ops)"),
+        (ValueError("s3cret"), "(ValueError)"),
+    ],
+)
+def test_the_freeze_says_why_the_lease_is_not_extended(
+    stage: Stage, capfd: pytest.CaptureFixture[str], trouble: Exception | None, said: str
+) -> None:
+    """A revoked right is no silence; and what is no error of ours may quote anything."""
+    stage.keeper.trouble = trouble
+    stage.command.timeline = [exited(150)]
+    voice = Voice("once run", "t")
+    Supervision(stage.command, stage.keeper, Limits(), clock=stage.clock, voice=voice).watch()
+    told = "the lease has ended and is not extended"
+
+    assert capfd.readouterr().err == f"once run: t: {told} {said}: the command is frozen until it is\n"
+
+
+def test_a_run_that_is_given_up_says_why_its_lease_was_not_extended(stage: Stage) -> None:
+    """The reason goes into the row and beside the status."""
+    stage.keeper.trouble = RIGHTS_MISSING
+    watched = stage.watch()
+
+    assert watched.lost == f"the lease could not be extended for an hour ({RIGHTS_MISSING.message})"

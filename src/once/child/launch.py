@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from once.child.kernel import PR_SET_PDEATHSIG, Prctl
-from once.child.search import execute
+from once.child.search import USUAL_PATH, execute
 from once.errors import CommandNotExecutable, CommandNotFound
 from once.noun import Noun
 
@@ -102,5 +102,6 @@ class Launch(Noun):
         if int(number) in WANT:
             return OSError(int(number), os.strerror(int(number)))
         if int(number) in (errno.ENOENT, errno.ENOTDIR) and not why:
-            return CommandNotFound(command=self.argv[0], path=self.env.get("PATH", os.defpath))
+            what = "file" if "/" in self.argv[0] else f"command (PATH is {self.env.get('PATH', USUAL_PATH)})"
+            return CommandNotFound(command=self.argv[0], what=what)
         return CommandNotExecutable(command=self.argv[0], why=why or os.strerror(int(number)))

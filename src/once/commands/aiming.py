@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from once.errors import JobNotOfSchedule
+from once.errors import InstantInvalid, JobInFuture, JobNotOfSchedule, SlotInFuture, SlotUnclear
 from once.instants import parse_instant, rfc3339
 from once.noun import Noun
 from once.run import Slot
@@ -34,15 +34,39 @@ def by_clock(plan: Schedule, fired_at: datetime) -> Aim:
 
 
 def by_hand(plan: Schedule, given: str, fired_at: datetime) -> Aim:
-    """The slot that an operator names. Raises SlotInvalid, InstantInvalid."""
+    """The slot that an operator names. Raises SlotInvalid, SlotUnclear, SlotInFuture.
+
+    A slot later than the one that a start now is for would be done before its time: its own start would be skipped.
+    """
     if given == "last":
         last = fired_at if plan.slot_at(fired_at) else next(plan.before(fired_at))
         return Aim(plan.require(last), by_hand=True)
-    return Aim(plan.require(parse_instant(given, fired_at)), by_hand=True)
+    slot = plan.require(_instant(plan, given, fired_at))
+    if slot.at > plan.slot_for(fired_at).at:
+        raise SlotInFuture(slot=rfc3339(slot.at))
+    return Aim(slot, by_hand=True)
 
 
-def by_job(plan: Schedule, name: str, instant: datetime | None) -> Aim:
-    """The slot of the Job of this name, which is certain, however late its pod is. Raises JobNotOfSchedule.
+def _instant(plan: Schedule, given: str, fired_at: datetime) -> datetime:
+    """What --slot says. A date or a time without an offset is refused: the schedule's zone may mean it, or UTC."""
+    try:
+        naive = datetime.fromisoformat(given.strip())
+    except ValueError:
+        naive = None
+    if naive is not None and naive.tzinfo is None and not given.strip().isdecimal():
+        in_zone = naive.replace(tzinfo=plan.local(fired_at).tzinfo).isoformat(timespec="seconds")
+        spellings = f"{in_zone} ({plan.zone}) or {naive.isoformat(timespec='seconds')}Z (UTC)"
+        raise SlotUnclear(text=given, why=" without an offset from UTC", spellings=spellings)
+    try:
+        return parse_instant(given, fired_at)
+    except InstantInvalid:
+        raise SlotUnclear(text=repr(given), why="", spellings="last, 2026-03-29T01:00:00Z, or Unix seconds") from None
+
+
+def by_job(plan: Schedule, name: str, instant: datetime | None, fired_at: datetime, *, max_skew: timedelta) -> Aim:
+    """The slot of the Job of this name, which is certain, however late its pod is.
+
+    The controller's clock may be ahead of this host's by `max_skew`. Raises JobNotOfSchedule, JobInFuture.
 
     Without an instant in its name somebody made the Job (`kubectl create job --from`): a run by hand, without a slot.
     """
@@ -54,4 +78,6 @@ def by_job(plan: Schedule, name: str, instant: datetime | None) -> Aim:
         raise JobNotOfSchedule(
             name=name, at=rfc3339(instant), expression=plan.expression, zone=plan.zone, before=before, after=after
         )
+    if instant - fired_at > max_skew:
+        raise JobInFuture(name=name, at=rfc3339(instant), host_time=rfc3339(fired_at.replace(microsecond=0)))
     return Aim(slot, unbroken_since=plan.unbroken_since(slot.at, on_time=True))

@@ -36,7 +36,11 @@ def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: s
         store.grant(grant)
     lines = [f"{store.name}: applied {migration.number:04} {migration.name}" for migration in done]
     lines = lines or [f"{store.name}: the schema is up to date"]
-    return Answer(verb="init", lines=lines + ([f"{store.name}: {grant} may run once"] if grant else []))
+    return Answer(verb="init", lines=lines + ([f"{store.name}: {_granted(grant, grants)}"] if grant else []))
+
+
+def _granted(role: str, grants: list[str]) -> str:
+    return f"{role} may run once" if grants else "a file has no roles; its mode and group say who may run once"
 
 
 def _plan(name: str, pending: list[Migration], grants: list[str]) -> list[str]:

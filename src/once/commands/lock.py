@@ -49,7 +49,7 @@ def lock(arrivals: Arrivals, /, *, overlap: str, wait: timedelta | None, no_wait
         verb="lock",
         fired=fired,
         wish=Wish(slot=None, fired_at=fired.at, overlap=policy, min_interval=typed.min_interval),
-        wait=wait,
+        wait=wrapping.longest_wait(wait, no_wait=no_wait, waits=policy is Overlap.WAIT, repair="one of the two"),
         db_wait=DB_WAIT,
     )
     return wrapping.begin(typed, asked, found, arrivals)

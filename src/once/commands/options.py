@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from once.errors import SignalUnknown
+from once.errors import SignalEndsNothing, SignalUnknown
 from once.instants import parse_duration
 
 
@@ -22,8 +22,23 @@ class Duration(click.ParamType[timedelta]):
         return value if isinstance(value, timedelta) else parse_duration(value)
 
 
+ENDS_NOTHING = frozenset(
+    (
+        signal.SIGSTOP,
+        signal.SIGTSTP,
+        signal.SIGTTIN,
+        signal.SIGTTOU,
+        signal.SIGCONT,
+        signal.SIGCHLD,
+        signal.SIGURG,
+        signal.SIGWINCH,
+    )
+)
+"""Signals that stop, continue or do nothing where nobody catches them (signal(7))."""
+
+
 class Signal(click.ParamType[int]):
-    """A signal by name, with or without SIG, or by number."""
+    """A signal that ends a command, by name, with or without SIG, or by number."""
 
     name = "sig"
 
@@ -31,11 +46,16 @@ class Signal(click.ParamType[int]):
         if isinstance(value, int):
             return value
         try:
-            if value.isdecimal():
-                return signal.Signals(int(value))
-            return signal.Signals[f"SIG{value.upper().removeprefix('SIG')}"]
+            found = signal.Signals(int(value)) if value.isdecimal() else _signal_of(value)
         except (KeyError, ValueError):
             raise SignalUnknown(name=repr(value)) from None
+        if found in ENDS_NOTHING:
+            raise SignalEndsNothing(name=found.name.removeprefix("SIG"))
+        return found
+
+
+def _signal_of(name: str) -> signal.Signals:
+    return signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"]
 
 
 DURATION = Duration()

@@ -23,6 +23,7 @@ from once.signals import Arrivals
 from once.start import CatchUp
 from once.verdict import Facts, Overlap, Wish
 
+WAITS = (Overlap.WAIT, Overlap.REPLACE)
 LONGEST_DB_WAIT = timedelta(hours=1)
 CATCH_UP = {"none": 0, "last": 1, "all": 1_000_000}
 """How many slots each of them is about."""
@@ -100,7 +101,9 @@ def run(
     at = job.instant if job and job.instant else fired.at
     zone = zones.resolve(tz, found.tz, os.environ, expression=schedule, at=at)
     plan = Schedule.parse(schedule, zone, engine="kubernetes" if job else "cron")
-    aim = _aim(plan, job, slot, fired.at)
+    skew = wrapping.first_given(typed.max_skew, found.max_skew, wrapping.MAX_SKEW)
+    mirrors = standby or job is not None
+    aim = _aim(plan, job, slot, fired.at, max_skew=skew)
     asked = Asked(
         verb="run",
         fired=fired,
@@ -111,15 +114,20 @@ def run(
             fired_at=fired.at,
             on_time=aim.on_time,
             attempts=attempts or (None if job else 1),
-            standby=standby or job is not None,
+            standby=mirrors,
             overlap=Overlap(overlap),
             start_within=start_within,
             min_interval=typed.min_interval,
         ),
-        wait=timedelta() if no_wait else wait,
+        wait=wrapping.longest_wait(
+            wait,
+            no_wait=no_wait,
+            waits=mirrors or overlap in WAITS or catch_up != "none",
+            repair="--standby, or --overlap wait",
+        ),
         retry_delay=retry_delay,
         catch_up=_catch_up(CATCH_UP[catch_up], catch_up_window, by_clock=job is None and slot is None),
-        mirrors=standby or job is not None,
+        mirrors=mirrors,
         db_wait=min(LONGEST_DB_WAIT, next(plan.after(fired.at)) - fired.at),
         by_hand=aim.by_hand,
         unbroken_since=aim.unbroken_since,
@@ -154,9 +162,9 @@ def _job(name: str | None, slot: str | None) -> _Job | None:
     return _Job(name, instant_of_job(name))
 
 
-def _aim(plan: Schedule, job: _Job | None, slot: str | None, fired_at: datetime) -> Aim:
+def _aim(plan: Schedule, job: _Job | None, slot: str | None, fired_at: datetime, *, max_skew: timedelta) -> Aim:
     if job is not None:
-        return aiming.by_job(plan, job.name, job.instant)
+        return aiming.by_job(plan, job.name, job.instant, fired_at, max_skew=max_skew)
     return aiming.by_clock(plan, fired_at) if slot is None else aiming.by_hand(plan, slot, fired_at)
 
 

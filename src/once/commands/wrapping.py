@@ -14,7 +14,7 @@ from once.clock import Fired, SystemClock
 from once.command import Command, Limits, PastLease
 from once.commands.opening import WITHHELD, Place, place
 from once.commands.options import DURATION, SIGNAL, database, stacked
-from once.errors import CommandMissing, DurationInvalid, SettingsUnreadable
+from once.errors import CommandMissing, DurationInvalid, SettingsUnreadable, WaitContradicted
 from once.instants import in_words
 from once.journal import Journal
 from once.lease import SHORTEST
@@ -134,10 +134,22 @@ def options(given: dict[str, Any], settings_found: Settings) -> Options:
     typed = Options(**given)
     lease = first_given(typed.lease, settings_found.lease, LEASE)
     if lease < SHORTEST:
-        raise DurationInvalid(
-            text=f"--lease {in_words(lease)}", why=f" to trust: a lease is {in_words(SHORTEST)} at least"
-        )
+        where = "--lease" if typed.lease is not None else "the setting lease,"
+        why = f" to trust: a lease is {in_words(SHORTEST)} at least"
+        raise DurationInvalid(text=f"{where} {in_words(lease)}", why=why)
     return typed.replaced(task=task_name(typed.task, scope=settings_found.scope), lease=lease)
+
+
+def longest_wait(wait: timedelta | None, *, no_wait: bool, waits: bool, repair: str) -> timedelta | None:
+    """How long to wait for another run; None: without end. `waits`: the policy is one that waits at all.
+
+    Raises WaitContradicted: whoever says how long means to wait.
+    """
+    if wait is not None and no_wait:
+        raise WaitContradicted(wait=in_words(wait), other="--no-wait", repair="one of the two")
+    if wait and not waits:
+        raise WaitContradicted(wait=in_words(wait), other="--overlap skip", repair=repair)
+    return timedelta() if no_wait else wait
 
 
 def require_command(typed: Options, verb: str) -> None:

@@ -7,6 +7,7 @@ takes a password with an unescaped `@` or `/` apart in silence, and parts of the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
@@ -66,6 +67,9 @@ def _path(text: str, kind: Kind) -> str:
         raise AddressInvalid(why=f"{kind}: without a path", repair=f"{kind}:/PATH")
     if path == ":memory:":
         raise AddressInvalid(why="a database in memory remembers nothing", repair=SHAPES)
+    if kind is Kind.SQLITE and not path.startswith(("/", "~")):
+        why = f"sqlite:{path} is another file in each working directory, each with a record of its own"
+        raise AddressInvalid(why=why, repair=f"sqlite:{os.path.abspath(path)}")
     return path
 
 

@@ -126,6 +126,10 @@ class Store(Protocol):
     name: str
     """What messages call it: the address without any password."""
 
+    def bound(self, answer_within: timedelta) -> None:
+        """From now on wait for a server's answer so long at most; making a connection has two seconds always."""
+        ...
+
     def connect(self) -> None:
         """Make the connection now, if there is none, so that what follows can be timed without it."""
         ...

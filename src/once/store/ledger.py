@@ -34,6 +34,9 @@ class Ledger:
         self._clock = clock
         self.name = database.name
 
+    def bound(self, answer_within: timedelta) -> None:
+        self._database.bound(answer_within)
+
     def connect(self) -> None:
         self._database.session()
 
@@ -223,8 +226,7 @@ class Ledger:
     def grant(self, role: str) -> None:
         grants = self.grants(role)
         if grants:
-            with self._database.transaction() as session:
-                session.script(";\n".join(grants))
+            migrations.grant(self._database, grants, clock=self._clock)
 
     def close(self) -> None:
         self._database.close()

@@ -64,6 +64,20 @@ def migrate(
     return [step for step in missing if _taken(database, step, clock=clock, tries_for=tries_for)]
 
 
+def grant(database: Database, grants: list[str], *, clock: Clock, tries_for: timedelta = TRIES_FOR) -> None:
+    """Run these statements, one grantor at a time: two would write the same row of the catalogue (XX000)."""
+    give_up_at = clock.boottime() + tries_for.total_seconds()
+    while True:
+        try:
+            with database.transaction() as session:
+                session.write("lock_migrations")
+                session.script(";\n".join(grants))
+        except Unreachable:
+            _pause(clock, give_up_at)
+        else:
+            return
+
+
 def _taken(database: Database, step: Migration, *, clock: Clock, tries_for: timedelta) -> bool:
     """Take one step, in several tries if others hold locks; False when somebody else has taken it."""
     give_up_at = clock.boottime() + tries_for.total_seconds()
@@ -71,14 +85,19 @@ def _taken(database: Database, step: Migration, *, clock: Clock, tries_for: time
         try:
             return _take(database, step)
         except Unreachable:
-            if clock.boottime() >= give_up_at:
-                raise
-            clock.sleep(TRIES_EVERY)
+            _pause(clock, give_up_at)
         except StoreUnusable:
             # Two that make the same schema at once meet in the catalogue's unique keys.
             if _found(database)[0] < step.number:
                 raise
     return False
+
+
+def _pause(clock: Clock, give_up_at: float) -> None:
+    """Before the next try. Raises the error that is being handled when it is too late for one."""
+    if clock.boottime() >= give_up_at:
+        raise  # noqa: PLE0704 — called by handlers alone
+    clock.sleep(TRIES_EVERY)
 
 
 def _take(database: Database, step: Migration) -> bool:

@@ -59,6 +59,11 @@ class PostgresDatabase:
             f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA once TO {quoted}",
         ]
 
+    def bound(self, answer_within: timedelta) -> None:
+        self._answer_within = answer_within
+        if self._connection is not None:
+            self._connection.answer_within = answer_within.total_seconds()
+
     def close(self) -> None:
         """Drop the connection; the server rolls back what was under way."""
         if self._connection is not None:

@@ -6,6 +6,7 @@ itself is bounded, here. Nothing is prepared and no setting is left behind: a po
 
 from __future__ import annotations
 
+import math
 import os
 from datetime import UTC, datetime, timedelta
 from select import POLLIN, POLLOUT, poll
@@ -20,8 +21,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg.waiting import Ready, Wait
 
+CONNECTS_WITHIN = range(2, 6)
+"""Seconds that a host has to take a connection: as many as an answer, within these. libpq makes 2 of 1."""
+
 DEFAULTS = {
-    "connect_timeout": "5",
     "target_session_attrs": "read-write",
     "client_encoding": "utf8",
     "fallback_application_name": "once",
@@ -51,9 +54,14 @@ class BoundedConnection(psycopg.Connection[DictRow]):
 
     @classmethod
     def to(cls, conninfo: str, *, answer_within: timedelta) -> Self:
-        """Connect, in 5 s a host at most. Raises psycopg.ProgrammingError when libpq cannot read the address."""
+        """Connect, in 5 s a host at most unless the address says otherwise.
+
+        Raises psycopg.ProgrammingError when libpq cannot read the address.
+        """
         given = conninfo_to_dict(conninfo)
-        defaults = {key: value for key, value in DEFAULTS.items() if BY_ENVIRONMENT.get(key, "") not in os.environ}
+        seconds = min(max(math.ceil(answer_within.total_seconds()), CONNECTS_WITHIN[0]), CONNECTS_WITHIN[-1])
+        defaults = {"connect_timeout": str(seconds), **DEFAULTS}
+        defaults = {key: value for key, value in defaults.items() if BY_ENVIRONMENT.get(key, "") not in os.environ}
         connection = cls.connect(
             make_conninfo("", **{**defaults, **given}),
             autocommit=True,

@@ -57,17 +57,21 @@ def translated(error: psycopg.Error, *, store: str, role: str) -> OnceError:
     if state is not None and (state in LATER or state.startswith(LATER_CLASSES)):
         return Unreachable(store=store, why=why)
     if state == DENIED:
-        return RightsMissing(role=role, what=_denied(why), store=store)
+        what, repair = _denied(why, role)
+        return RightsMissing(role=role, what=what, store=store, repair=repair)
     return StoreUnusable(store=store, why=f"{why} ({state or type(error).__name__})", repair="once init --dry-run")
 
 
-def _denied(message: str) -> str:
-    """`permission denied for table run` as what it kept us from and the GRANT that mends it."""
+def _denied(message: str, role: str) -> tuple[str, str]:
+    """`permission denied for table run` as what it kept us from, and what mends it."""
     kind, _, name = message.rpartition("permission denied for ")[2].partition(" ")
     if kind not in GRANTS:
-        return f"do this ({message})"
+        return f"do this ({message})", "once init as the role that owns the schema once"
     what, grant = (text.format(name) for text in GRANTS[kind])
-    return f"{what} (missing: {grant})"
+    repair = f"once init --grant {role}, as the schema's owner"
+    if kind == "database":  # there is no schema yet that could have an owner
+        repair = f"once init as the database's owner, or {grant} TO {role}"
+    return f"{what} (missing: {grant})", repair
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -58,6 +58,10 @@ class Database(Protocol):
         """The SQL that lets a role run once, without semicolons; empty where there are no roles."""
         ...
 
+    def bound(self, answer_within: timedelta) -> None:
+        """From now on each answer is waited for so long at most, where the database is across a network."""
+        ...
+
     def close(self) -> None:
         """Give back the connection."""
         ...

@@ -76,6 +76,9 @@ class SqliteDatabase:
         del role  # the file's mode and group say who may
         return []
 
+    def bound(self, answer_within: timedelta) -> None:
+        del answer_within  # as above
+
     def close(self) -> None:
         """Close the file; what was under way is rolled back."""
         if self._connection is not None:
