@@ -16,7 +16,7 @@ _once() {
         run:--slot) words='' ;;
         run:--job-name) words='' ;;
         run:--start-within) words='' ;;
-        run:--overlap) words='skip wait allow' ;;
+        run:--overlap) words='skip wait replace allow' ;;
         run:-w | run:--wait) words='' ;;
         run:--attempts) words='' ;;
         run:--retry-delay) words='' ;;
@@ -68,6 +68,7 @@ _once() {
         next:--db) words='local sqlite: file: service= postgresql://' ;;
         init:--grant) words='' ;;
         init:--db) words='local sqlite: file: service= postgresql://' ;;
+        flush:--drop) words='' ;;
         flush:--db) words='local sqlite: file: service= postgresql://' ;;
         timeline:--since) words='' ;;
         timeline:--db) words='local sqlite: file: service= postgresql://' ;;
@@ -92,7 +93,7 @@ _once() {
                 stuck) words='--times --more --db --json -h --help' ;;
                 next) words='--task --tz --at --count --back --db --json -h --help' ;;
                 init) words='--dry-run --show-sql --grant --force --db -h --help' ;;
-                flush) words='--db --json -h --help' ;;
+                flush) words='--drop --db --json -h --help' ;;
                 timeline) words='--since --db --json -h --help' ;;
                 check) words='--grace --failures --unreachable --db --json -h --help' ;;
                 metrics) words='--write --db -h --help' ;;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from once import host
@@ -48,17 +49,18 @@ def note_use(state_dir: str, name: str) -> None:
     import json
 
     path = os.path.join(state_dir, USED)
+    draft = f"{path}.{os.getpid()}"
     try:
         if _noted(path) == name:
             os.utime(path)
             return
         os.makedirs(state_dir, mode=0o700, exist_ok=True)
-        draft = f"{path}.{os.getpid()}"
         with open(draft, "w", encoding="utf-8") as file:
             json.dump({"db": name}, file)
         os.replace(draft, path)
     except OSError:
-        return
+        with suppress(OSError):
+            os.unlink(draft)
 
 
 def last_use(state_dir: str, *, shared: str = "/var/lib/once") -> str | None:

@@ -17,7 +17,9 @@ from once.noun import Noun
 from once.run import Ending, Hold, Outcome
 from once.store.base import Recorded, Store
 
-SUFFIX = ".json"
+SUFFIX, BROKEN, UNKNOWN = ".json", ".broken", ".unknown"
+VERSION = 1
+"""Of what is written in a file."""
 
 
 class Entry(Noun):
@@ -27,6 +29,14 @@ class Entry(Noun):
     store: str
     hold: Hold
     ending: Ending
+
+
+class Unread(Noun):
+    """A file in which an outcome may wait, and why it cannot be read. `broken`: nobody ever will."""
+
+    path: str
+    why: str
+    broken: bool
 
 
 class Delivery(Noun):
@@ -60,19 +70,26 @@ class Journal:
         _sync_directory(self.directory)
 
     def drop(self, entry: Entry) -> None:
-        """The outcome has been recorded."""
+        """The outcome has been recorded, or is given up."""
         _remove(self._path(entry))
 
     def waiting(self) -> int:
         """How many outcomes wait."""
-        return len(self._files())
+        return sum(1 for _ in self.entries())
 
     def entries(self) -> Iterator[Entry]:
         """What waits, oldest first. A file that cannot be read is passed over and stays."""
-        for path in self._files():
-            entry = _read(path)
-            if entry is not None:
-                yield entry
+        return (found for found in map(_read, self._files()) if isinstance(found, Entry))
+
+    def unread(self) -> list[Unread]:
+        """The files that cannot be read, which `waiting` does not count."""
+        return [found for found in map(_read, self._files()) if isinstance(found, Unread)]
+
+    def set_aside(self, unread: Unread) -> str:
+        """Rename a broken file so that nobody looks at it again; its new path."""
+        aside = unread.path.removesuffix(SUFFIX) + BROKEN
+        os.rename(unread.path, aside)
+        return aside
 
     def deliver(self, store: Store, *, clock: Clock, within: timedelta | None = None) -> Delivery:
         """Record what waits for this store, oldest first, for so long. Raises what the store raises; no entry is lost.
@@ -84,14 +101,15 @@ class Journal:
         unknown: list[Entry] = []
         elsewhere = 0
         until = None if within is None else clock.boottime() + within.total_seconds()
-        identity = store.identity() if self._files() else ""
-        for entry in self.entries():
+        waiting = list(self.entries())
+        identity = store.identity() if waiting else ""
+        for entry in waiting:
             if until is not None and clock.boottime() > until:
                 break
             if entry.identity != identity:
                 elsewhere += 1
             elif store.finish(entry.hold, entry.ending) is Recorded.UNKNOWN:
-                os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + ".unknown")
+                os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
                 unknown.append(entry)
             else:
                 self.drop(entry)
@@ -131,7 +149,7 @@ def _written(entry: Entry) -> str:
     ending, hold = entry.ending, entry.hold
     return json.dumps(
         {
-            "journal": 1,
+            "journal": VERSION,
             "identity": entry.identity,
             "store": entry.store,
             "task": hold.task,
@@ -150,12 +168,14 @@ def _written(entry: Entry) -> str:
     )
 
 
-def _read(path: str) -> Entry | None:
+def _read(path: str) -> Entry | Unread:
     import json
 
     try:
         with open(path, "rb") as file:
             kept: dict[str, Any] = json.load(file)
+        if kept["journal"] > VERSION:
+            return Unread(path, "a newer once wrote it", broken=False)
         ending = Ending(
             outcome=Outcome(kept["outcome"]),
             reason=kept["reason"],
@@ -168,5 +188,7 @@ def _read(path: str) -> Entry | None:
             tail_dropped=kept["tail_dropped"],
         )
         return Entry(kept["identity"], kept["store"], Hold(kept["task"], kept["number"], kept["token"]), ending)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    except OSError as error:
+        return Unread(path, error.strerror or str(error), broken=False)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Unread(path, "it holds no outcome", broken=True)

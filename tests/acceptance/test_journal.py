@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from once.commands import flush
 from once.recording import TRIES_FOR
-from tests.acceptance.conftest import ONCE, Host, MinuteSlot, ended, until
+from tests.acceptance.conftest import ONCE, Host, MinuteSlot, Ran, ended, until
 from tests.acceptance.own_server import OwnServer
 from tests.acceptance.test_one_slot import run_line
 
@@ -170,6 +172,7 @@ def test_an_entry_for_another_database_stays(
     assert elsewhere.status == 1
     assert b"still waits for postgresql://postgres@127.0.0.1" in elsewhere.out
     assert entry.exists()
+    assert not (tmp_path / "other.db").exists()
 
 
 def test_the_journal_is_for_its_user_alone(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
@@ -190,3 +193,111 @@ def test_nothing_waits_is_said_in_one_line(own_host: Host) -> None:
 
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.decode() == f"Nothing waits in {own_host.journal}.\n"
+
+
+KEPT = {
+    "journal": 1,
+    "identity": "that-of-a-store-that-is-gone",
+    "store": "postgresql://once@db0/ops",
+    "task": "report",
+    "number": 7,
+    "token": "a1b2",
+    "outcome": "failed",
+    "reason": None,
+    "exit_status": 3,
+    "signal": None,
+    "started_at": None,
+    "finished_at": "2026-03-02T09:00:00+00:00",
+    "duration": 1.5,
+    "tail": "",
+    "tail_dropped": 0,
+}
+
+
+def left_behind(host: Host, name: str, content: str) -> Path:
+    """A file in the host's journal."""
+    host.journal.mkdir(parents=True, exist_ok=True)
+    path = host.journal / f"{name}.json"
+    path.write_text(content)
+    return path
+
+
+def written(host: Host, **other: object) -> Path:
+    """An entry as an earlier once has left it."""
+    kept = KEPT | other
+    return left_behind(host, f"20260302T090000-{kept['token']}", json.dumps(kept))
+
+
+def test_a_broken_file_is_named_and_set_aside_once(lone_host: Host) -> None:
+    """Status counts it apart until flush has been there; then nobody trips over it again."""
+    path = left_behind(lone_host, "20260302T090000-beef", '{"journal": 1, "identity":')
+    lone_host.once("lock", "--task", "t", "--", "true")
+    before = lone_host.once("status").out.decode()
+    first = lone_host.once("flush")
+    aside = path.with_suffix(".broken")
+    again = lone_host.once("flush")
+    after = lone_host.once("status").out.decode()
+
+    assert f"1 files in {lone_host.journal} cannot be read; once flush says which." in before
+    assert "outcomes wait" not in before
+    assert (first.status, first.out.decode()) == (
+        1,
+        f"{aside}: it holds no outcome; set aside under this name, remove it when you have seen it\n",
+    )
+    assert (aside.exists(), path.exists()) == (True, False)
+    assert again == Ran(0, f"Nothing waits in {lone_host.journal}.\n".encode(), "")
+    assert "cannot be read" not in after
+
+
+def test_what_a_newer_once_has_written_stays(lone_host: Host) -> None:
+    """It is no rubbish: that once will read it."""
+    path = written(lone_host, journal=2)
+    ran = lone_host.once("flush")
+
+    assert (ran.status, ran.out.decode()) == (1, f"{path}: cannot be read, a newer once wrote it; it stays\n")
+    assert path.exists()
+
+
+def test_an_outcome_whose_database_is_gone_can_be_dropped(lone_host: Host) -> None:
+    """By the name under which flush shows it, with a line for each, and nothing else goes."""
+    ours, others = written(lone_host), written(lone_host, token="c3d4", store="postgresql://once@db9/ops", number=8)
+    shown = lone_host.once("flush").out.decode()
+    command = shown.splitlines()[0].partition("gone for good? ")[2].removesuffix(")").split()
+    dropped = lone_host.once(*command[1:])
+    again = lone_host.once(*command[1:])
+
+    assert dropped.status == 1
+    assert dropped.out.decode().splitlines() == ["report run 7: failed, dropped", shown.splitlines()[1]]
+    assert (ours.exists(), others.exists()) == (False, True)
+    assert again.out.decode().splitlines()[1] == "Nothing waits for postgresql://once@db0/ops."
+
+
+def test_what_waits_for_a_database_that_cannot_be_reached_can_be_dropped(lone_host: Host) -> None:
+    """It is set here still; dropping asks nobody's leave."""
+    address = "postgresql://once@127.0.0.1:1/ops"
+    path = written(lone_host, store=address)
+    before = lone_host.once("flush", "--db", address)
+    dropped = lone_host.once("flush", "--db", address, "--drop", address)
+
+    assert (before.status, path.exists()) == (75, False)
+    assert dropped == Ran(0, b"report run 7: failed, dropped\n", "")
+
+
+def test_flush_makes_no_file_where_one_was_deleted(lone_host: Host, tmp_path: Path) -> None:
+    """An empty file would be a new record, in which every slot is free."""
+    path = written(lone_host)
+    ran = lone_host.once("flush")
+
+    assert (ran.status, ran.err) == (1, "")
+    assert path.exists()
+    assert not (tmp_path / "lone.db").exists()
+
+
+def test_flush_tells_programs_the_same(lone_host: Host) -> None:
+    """All keys in every item."""
+    written(lone_host)
+    left_behind(lone_host, "20260302T090000-beef", "[]")
+    items = json.loads(lone_host.once("flush", "--json").out)["items"]
+
+    assert [tuple(item) for item in items] == [flush.KEYS] * 2
+    assert [item["delivery"] for item in items] == ["broken", "elsewhere"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,16 @@ def test_a_note_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     note_use(str(tmp_path / "file" / "below"), "db1/ops")
 
     assert last_use(str(tmp_path / "file" / "below"), shared=str(tmp_path)) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_disk_is_left_without_a_draft(tmp_path: Path) -> None:
+    """Each start would leave another."""
+    script = """
+        mount -t tmpfs -o size=16k none "$0" && head -c 65536 /dev/zero > "$0/filler" 2>/dev/null
+        "$1" -c 'import sys; from once.embedded import note_use; note_use(sys.argv[1], "db1/ops")' "$0"; ls "$0"
+    """
+    line = ["unshare", "--mount", "sh", "-c", script, str(tmp_path), sys.executable]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr) == ("filler\n", "")

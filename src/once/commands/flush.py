@@ -1,22 +1,28 @@
-"""`once flush`: deliver what waits in the journal."""
+"""`once flush`: deliver what waits in the journal, or drop what can never be delivered."""
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
 from once.clock import SystemClock
-from once.commands.opening import place
+from once.commands.opening import Place, place
 from once.commands.options import as_json, database
-from once.journal import Entry, Journal
+from once.errors import OnceError
+from once.journal import Delivery, Entry, Journal, Unread
 from once.render import Answer
+
+KEYS = ("task", "number", "outcome", "exit_status", "finished_at", "store", "delivery", "file", "why")
+"""What programs may rely on. Of a file that cannot be read only the last three are known."""
 
 
 @click.command(short_help="Deliver outcomes that wait on this host for their database.")
+@click.option("--drop", metavar="STORE", help="Give up what waits for this database, which is gone for good.")
 @database
 @as_json
-def flush(*, db: str | None, as_json: bool) -> Answer:
+def flush(*, drop: str | None, db: str | None, as_json: bool) -> Answer:
     """Record the outcomes that wait in this host's journal. Every `once run` does it too; by hand it is seldom needed.
 
     \b
@@ -25,20 +31,38 @@ def flush(*, db: str | None, as_json: bool) -> Answer:
     """
     where = place(db)
     journal = Journal(where.journal)
-    if not journal.waiting():
-        return Answer(verb="flush", lines=[f"Nothing waits in {journal.directory}."], as_json=as_json)
-    store = where.open()
-    delivery = journal.deliver(store, clock=SystemClock())
-    items = [_item(entry, "recorded") for entry in delivery.recorded]
+    delivery = _delivery(where, journal, gives_up=drop is not None) if journal.waiting() else Delivery()
+    items = [_unread_item(unread, journal) for unread in journal.unread()]
+    items += [_item(entry, "recorded") for entry in delivery.recorded]
     items += [_item(entry, "unknown") for entry in delivery.unknown]
-    items += [_item(entry, "elsewhere") for entry in journal.entries()]
-    lines = [f"{item['task']} run {item['number']}: {item['outcome']}, {_said(item, store.name)}" for item in items]
-    left = bool(delivery.unknown) or bool(journal.waiting())
-    return Answer(verb="flush", items=items, lines=lines, as_json=as_json, status=1 if left else 0)
+    for entry in journal.entries():
+        dropped = entry.store == drop
+        if dropped:
+            journal.drop(entry)
+        items.append(_item(entry, "dropped" if dropped else "elsewhere"))
+    fine = {item["delivery"] for item in items} <= {"recorded", "dropped"}
+    lines = [_line(item) for item in items]
+    if drop is not None and not any(item["delivery"] == "dropped" for item in items):
+        lines, fine = [*lines, f"Nothing waits for {drop}."], False
+    if not lines:
+        lines = [f"Nothing waits in {journal.directory}."]
+    return Answer(verb="flush", items=items, lines=lines, as_json=as_json, status=0 if fine else 1)
+
+
+def _delivery(where: Place, journal: Journal, *, gives_up: bool) -> Delivery:
+    """What can be recorded is. A file that is gone is not made anew: its outcomes belong to the one that was there."""
+    if where.is_missing:
+        return Delivery()
+    try:
+        return journal.deliver(where.open(), clock=SystemClock())
+    except OnceError:
+        if gives_up:
+            return Delivery()
+        raise
 
 
 def _item(entry: Entry, delivery: str) -> dict[str, Any]:
-    return {
+    known = {
         "task": entry.hold.task,
         "number": entry.hold.number,
         "outcome": str(entry.ending.outcome),
@@ -47,13 +71,26 @@ def _item(entry: Entry, delivery: str) -> dict[str, Any]:
         "store": entry.store,
         "delivery": delivery,
     }
+    return {key: known.get(key) for key in KEYS}
 
 
-def _said(item: dict[str, Any], store: str) -> str:
+def _unread_item(unread: Unread, journal: Journal) -> dict[str, Any]:
+    file = journal.set_aside(unread) if unread.broken else unread.path
+    known = {"delivery": "broken" if unread.broken else "unread", "file": file, "why": unread.why}
+    return {key: known.get(key) for key in KEYS}
+
+
+def _line(item: dict[str, Any]) -> str:
+    run = f"{item['task']} run {item['number']}: {item['outcome']}"
     match item["delivery"]:
-        case "recorded":
-            return "recorded"
+        case "recorded" | "dropped":
+            return f"{run}, {item['delivery']}"
         case "unknown":
-            return f"set aside, since {store} does not know the run"
+            return f"{run}, set aside, since {item['store']} does not know the run"
+        case "broken":
+            return f"{item['file']}: {item['why']}; set aside under this name, remove it when you have seen it"
+        case "unread":
+            return f"{item['file']}: cannot be read, {item['why']}; it stays"
         case _:
-            return f"still waits for {item['store']}"
+            store = item["store"]
+            return f"{run}, still waits for {store} (gone for good? once flush --drop {shlex.quote(store)})"

@@ -55,10 +55,13 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
 
 
 def _lines(store: Store, known: dict[str, Task], where: Any) -> list[str]:
-    waiting = Journal(where.journal).waiting()
+    journal = Journal(where.journal)
+    waiting, unread = journal.waiting(), len(journal.unread())
     lines = [] if known else [f"No task has been recorded in {store.name} yet."]
     if waiting:
         lines.append(f"{waiting} outcomes wait on this host for their database; once flush delivers them.")
+    if unread:
+        lines.append(f"{unread} files in {journal.directory} cannot be read; once flush says which.")
     return lines
 
 
