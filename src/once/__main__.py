@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from once.signals import Arrivals, Interrupted
+from once.signals import Arrivals, Interrupted, leave_at_once
 from once.stdio import plug
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     Tearing the interpreter down would cost as much as a sixth of a losing start, and a beat that hangs on a dead
     network must not hold up the exit.
     """
-    arrivals = Arrivals()
+    arrivals = Arrivals(leave_at_once)
     try:
         arrivals.catch()
         plug()

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from once import __version__
-from once.errors import OnceError
+from once.errors import OnceError, OutputRefused
 from once.signals import Arrivals
 from once.voice import write_line
 
@@ -44,6 +44,7 @@ COMMAND_FIRST = frozenset(("run", "lock"))
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
+ASK_FOR_HELP = frozenset(("-h", "--help", "--version"))
 BROKEN = 125
 USAGE = {"check": 3}
 """Verbs whose status of wrong usage is another than 2: to a monitor that is CRITICAL."""
@@ -93,6 +94,9 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and not ASK_FOR_HELP.isdisjoint(args):
+            write_line(f"{name}: {OutputRefused(why=error.strerror)}")
+            return BROKEN if wrapping else USAGE.get(verb, OutputRefused.telling)
         if os.environ.get("ONCE_DEBUG"):
             raise
         write_line(f"{name}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")

@@ -1,16 +1,20 @@
 """The signals that arrive, caught from the first instant of the process: as PID 1 the kernel drops what is not caught.
 
-Until a claim is under way a signal ends `once` at once, by raising Interrupted: nothing is lost by it. From then on
-signals are only noted, in order, for whoever supervises the command to forward.
+Until a claim is under way a signal ends `once` at once: nothing is lost by it, what was under way is rolled back as
+after SIGKILL. The process does that in the handler itself. An exception that a handler raises may come up in a callback
+of the interpreter (an import, SQLite), which prints it and goes on: the signal would be lost. From the claim on signals
+are only noted, in order, for whoever supervises the command to forward.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 FORWARDED = (
     signal.SIGTERM,
@@ -34,10 +38,24 @@ class Interrupted(BaseException):
         self.signum = signum
 
 
-class Arrivals:
-    """The signals of this process. One object is made, first thing, and handed down."""
+def leave_at_once(signum: int) -> NoReturn:
+    """End the process with the status of a signal. Nothing of Python's runs any more."""
+    os._exit(128 + signum)
 
-    def __init__(self) -> None:
+
+def interrupt(signum: int) -> NoReturn:
+    """Raise Interrupted: for who is not alone in the process."""
+    raise Interrupted(signum)
+
+
+class Arrivals:
+    """The signals of this process. One object is made, first thing, and handed down.
+
+    `leave` is what a signal does while nothing is claimed.
+    """
+
+    def __init__(self, leave: Callable[[int], NoReturn] = interrupt) -> None:
+        self._leave = leave
         self._noted: deque[int] = deque()
         self._noting = False
         self._for_good = False
@@ -81,4 +99,4 @@ class Arrivals:
             self._noted.append(signum)
             return
         self._noting = True  # one is enough: a second must not interrupt the way out
-        raise Interrupted(signum)
+        self._leave(signum)

@@ -223,3 +223,17 @@ def test_what_is_left_in_the_background_may_go_on_writing_to_its_file(
     (lone_host.root / "go").touch()
 
     assert until(log.read_bytes) == b"later\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["--help"], 2), (["--version"], 2), (["status", "--help"], 2), (["check", "-h"], 3), (["run", "--help"], 125)],
+)
+def test_help_that_cannot_be_written_is_told(lone_host: Host, arguments: list[str], status: int) -> None:
+    """A full disk is no error of ours."""
+    with open("/dev/full", "wb") as full:
+        ran = lone_host.once(*arguments, stdout=full)
+
+    assert ran.status == status
+    assert ran.err.endswith(": What was found could not be written to standard output: No space left on device\n")
+    assert ran.err.count("\n") == 1

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, alive, ended, until
+from tests.acceptance.conftest import PATIENCE, Host, MinuteSlot, alive, ended, until
 from tests.acceptance.test_one_slot import run_line
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -170,3 +170,52 @@ def test_what_is_left_of_a_stopped_group_is_ended_too(lone_host: Host, this_minu
     ended(process)
 
     assert not any(alive(pid) for pid in group)
+
+
+AT_AN_IMPORT = """
+import os, runpy, signal, sys
+
+where, how, *arguments = sys.argv[1:]
+
+class Callback:
+    "Runs where an exception is printed and swallowed, as the import system's own callbacks do."
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):
+            pass
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == where:
+            os.write(1, b"interrupted\\n")
+            Callback() if how == "callback" else os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["once", *arguments]
+runpy.run_module("once", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("how", ["statement", "callback"])
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("once.cli", ["status"]),
+        ("click", ["--help"]),
+        ("once.commands.status", ["status"]),
+        ("sqlite3", ["status"]),
+        ("once.render", ["runs", "t"]),
+        ("once.commands.run", ["run"]),
+        ("once.runner", ["lock", "--task", "t", "--", "true"]),
+        ("once.store.sqlite", ["lock", "--task", "t", "--", "true"]),
+    ],
+)
+def test_ctrl_c_while_once_starts_ends_it_without_a_word(
+    lone_host: Host, module: str, arguments: list[str], how: str
+) -> None:
+    """Wherever it arrives: a callback of the interpreter would have printed a traceback, and lost the signal."""
+    lone_host.once("lock", "--task", "t", "--", "true")
+    line = [sys.executable, "-c", AT_AN_IMPORT, module, how, *arguments]
+    done = subprocess.run(line, env=lone_host.environ, capture_output=True, timeout=PATIENCE, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"interrupted\n", b"")
