@@ -98,6 +98,7 @@ def admission(
     wait: timedelta | None = timedelta(),
     max_skew: timedelta = timedelta(days=1),
     db_wait: timedelta = timedelta(minutes=1),
+    voice: Voice | None = None,
     object_to: Callable[[Facts], None] = lambda _facts: None,
 ) -> Admission:
     clock = clock or Pausing()
@@ -109,7 +110,7 @@ def admission(
         arrivals=arrivals or Arrivals(),
         journal=Journal(tmp_path / "journal"),
         patience=Patience(db_wait=db_wait, wait=wait, max_skew=max_skew),
-        voice=Voice("once lock", "t", quiet=True),
+        voice=voice or Voice("once lock", "t", quiet=True),
         object_to=object_to,
     )
 
@@ -323,3 +324,16 @@ def test_a_try_that_hangs_does_not_outlast_db_wait(real: Store, tmp_path: Path) 
         admission(Hanging(real), tmp_path, clock=clock, db_wait=timedelta(seconds=2)).seek()
 
     assert clock.boottime() == 2.0
+
+
+def test_what_is_left_of_db_wait_is_told_to_the_millisecond(
+    real: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody tries for another 0s."""
+    voice = Voice("once lock", "t", verbose=True)
+    trying = admission(Unsteady(real, "look"), tmp_path, voice=voice, db_wait=timedelta(milliseconds=400))
+    trying.seek()
+
+    assert capfd.readouterr().err == (
+        "once lock: t: the store is out of reach: the answer was lost; trying for another 400ms\n"
+    )

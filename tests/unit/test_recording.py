@@ -8,10 +8,14 @@ from datetime import timedelta
 import pytest
 
 from once.command import Exited
-from once.recording import TAIL_OF_A_SUCCESS, ending_of, exit_status
-from once.run import Ending, Outcome
+from once.errors import Unreachable
+from once.journal import Entry
+from once.recording import TAIL_OF_A_SUCCESS, Recorder, ending_of, exit_status
+from once.run import Ending, Hold, Outcome
+from once.store.base import Recorded
 from once.supervision import Watched
-from tests.unit.fakes import MONDAY, FakeOutput
+from once.voice import Voice
+from tests.unit.fakes import MONDAY, FakeClock, FakeOutput
 
 LONG = bytes(range(256)) * 64
 
@@ -87,3 +91,40 @@ def test_an_end_is_dated_by_its_start_and_its_duration() -> None:
     assert ending.started_at == MONDAY
     assert ending.finished_at == MONDAY + timedelta(seconds=90)
     assert ending.duration == timedelta(seconds=90)
+
+
+class Away:
+    """A store that is out of reach."""
+
+    name = "db1/ops"
+
+    def finish(self, _hold: Hold, _ending: Ending) -> Recorded:
+        raise Unreachable(store=self.name, why="connection refused")
+
+    def close(self) -> None:
+        return None
+
+
+class Memory:
+    """A journal that keeps what it is given."""
+
+    directory = "/journal"
+
+    def keep(self, _entry: Entry) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("status", "said"), [(None, "run 7 stopped; "), (3, "run 7 stopped with status 3; ")])
+def test_an_outcome_that_waits_is_told_with_the_status_that_it_has(
+    capfd: pytest.CaptureFixture[str], status: int | None, said: str
+) -> None:
+    """A command that never began has none."""
+    ending = Ending(outcome=Outcome.STOPPED, finished_at=MONDAY, exit_status=status)
+    recorder = Recorder(
+        store=Away(), identity="x", journal=Memory(), clock=FakeClock(), voice=Voice("once run", "t"), lasting=True
+    )
+
+    assert recorder.record(Hold("t", 7, "token"), ending) is None
+    assert capfd.readouterr().err == (
+        f"once run: t: {said}db1/ops is out of reach: connection refused; the outcome waits in /journal\n"
+    )
