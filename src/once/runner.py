@@ -6,6 +6,7 @@ import zlib
 
 from once import wording
 from once.admission import TurnedAway
+from once.instants import in_words
 from once.lease import ANSWERS_WITHIN
 from once.start import Ports, Start
 from once.turn import Turn, status_elsewhere
