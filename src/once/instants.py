@@ -13,6 +13,8 @@ from once import errors
 LONGEST = timedelta(days=36525)
 """A hundred years. Whatever is longer was mistyped, and would leave the range of datetime sooner or later."""
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 MILLISECOND, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -29,6 +31,16 @@ COMPACT_DATE = r"[0-9]{8}"
 MONTH_BY_NAME = r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
 ZONE_BY_OFFSET = r"(?i)(?:[+-][0-9]{2}:?[0-9]{2}|\b(?:utc|gmt))\b"
 """Compiled by their first use: most starts need one of them, or none."""
+
+
+def unix_seconds(at: datetime) -> int:
+    """The whole seconds from the Unix epoch to an instant: what half a million slots are compared by."""
+    return (at - EPOCH) // SECOND
+
+
+def at_unix_seconds(seconds: int) -> datetime:
+    """The instant so many seconds after the Unix epoch."""
+    return EPOCH + timedelta(seconds=seconds)
 
 
 def parse_duration(text: str) -> timedelta:

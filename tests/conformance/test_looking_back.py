@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from once.event import Operator
+from once.instants import unix_seconds
 from once.reports.due import InForce, Quiet
 from once.run import Line, Outcome
 from once.store.base import Store
@@ -101,19 +102,19 @@ def test_when_no_start_was_wanted(bench: Bench, store: Store) -> None:
 
 
 def test_what_became_of_the_slots(bench: Bench, store: Store) -> None:
-    """Successes as instants, the others with what a gap needs; a page a task, also for one without any."""
+    """Successes as seconds, the others with what a gap needs; a page a task, also for one without any."""
     for hour in range(3):
         ran(bench, store, hour)
     store.finish(held(store, claim(slot(3))), ending(Outcome.FAILED, exit_status=3))
     held(store, claim(None, task="lock"))
     first, second = store.slots(["report", "lock"], since=NOON + HOUR, until=NOON + 4 * HOUR)
 
-    assert (first.task, first.done) == ("report", [NOON + HOUR, NOON + 2 * HOUR])
+    assert (first.task, first.done) == ("report", [unix_seconds(NOON + HOUR), unix_seconds(NOON + 2 * HOUR)])
     assert [(one.slot, one.number, one.outcome, one.exit_status, one.host) for one in first.undone] == [
         (NOON + 3 * HOUR, 4, Outcome.FAILED, 3, "a")
     ]
     assert (second.task, second.done, second.undone) == ("lock", [], [])
-    assert [page.done for page in store.slots(["report"], since=NOON, until=NOON + HOUR)] == [[NOON]]
+    assert [page.done for page in store.slots(["report"], since=NOON, until=NOON + HOUR)] == [[unix_seconds(NOON)]]
 
 
 def crossing(store: Store, since: timedelta, until: timedelta, *, now: timedelta = 90 * DAY) -> list[tuple[str, int]]:

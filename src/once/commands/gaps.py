@@ -93,7 +93,7 @@ def _found(asked: Look, wanted: Wanted) -> Iterator[Gap]:
 def _of_slots(asked: Look, wanted: Wanted, due: dict[str, Due]) -> dict[str, list[Gap]]:
     found: dict[str, list[Gap]] = {name: [] for name in due}
     now = wanted.period.now
-    for since, until in wanted.period.spans() if due else ():
+    for since, until in wanted.period.spans(len(due)) if due else ():
         for page in asked.store.slots(list(due), since=since, until=until):
             for gap in gaps_of(page, due[page.task], now=now, skipped=wanted.skipped, each=wanted.each):
                 _add(found[page.task], gap, due[page.task], wanted)

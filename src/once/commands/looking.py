@@ -19,7 +19,9 @@ from once.run import Task, task_name
 from once.store.base import Store
 
 SPAN, TASKS_AT_ONCE = timedelta(days=7), 50
-"""What is held in memory together."""
+"""What is held in memory together: a week of so many tasks, or up to four weeks of few."""
+
+LONGEST_SPAN = 4 * SPAN
 
 tasks_argument = click.argument("tasks", metavar="[TASK]...", nargs=-1)
 period_options = stacked(
@@ -44,11 +46,11 @@ class Period(Noun):
             raise PeriodInvalid(since=rfc3339(start), until=rfc3339(end))
         return cls(start, end, now)
 
-    def spans(self) -> Iterator[tuple[datetime, datetime]]:
-        """The period in parts, one after the other."""
-        start = self.since
+    def spans(self, tasks: int = TASKS_AT_ONCE) -> Iterator[tuple[datetime, datetime]]:
+        """The period in parts, one after the other, as long as so many tasks allow."""
+        start, length = self.since, min(LONGEST_SPAN, SPAN * TASKS_AT_ONCE / max(tasks, 1))
         while start < self.until:
-            end = min(start + SPAN, self.until)
+            end = min(start + length, self.until)
             yield start, end
             start = end
 

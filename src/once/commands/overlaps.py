@@ -46,7 +46,7 @@ def _found(asked: Look, period: Period) -> Iterator[Overlap]:
     """By task, earliest first. A pair is told in the span in which it begins to share time, the first at the latest."""
     for batch in asked.batches():
         found: list[Overlap] = []
-        for since, until in period.spans():
+        for since, until in period.spans(len(batch)):
             runs = asked.store.crossing([task.name for task in batch], since=since, until=until, now=period.now)
             told = overlaps_of(runs, since=since, until=until, now=period.now)
             found += [one for one in told if since == period.since or one.start >= since]

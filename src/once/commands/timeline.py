@@ -81,7 +81,7 @@ def _due(task: Task, in_force: Sequence[InForce], quiet: Sequence[Quiet]) -> Due
 
 def _missed(asked: Look, due: dict[str, Due], grid: Grid) -> dict[str, list[datetime]]:
     found: dict[str, list[datetime]] = {}
-    for since, until in Period(grid.since, grid.now, grid.now).spans() if due else ():
+    for since, until in Period(grid.since, grid.now, grid.now).spans(len(due)) if due else ():
         for page in asked.store.slots(list(due), since=since, until=until):
             gaps = gaps_of(page, due[page.task], now=grid.now, skipped=False, each=True)
             found.setdefault(page.task, []).extend(gap.first for gap in gaps if gap.kind is Kind.MISSED)

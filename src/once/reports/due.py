@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import chain, groupby, pairwise, takewhile
+from itertools import chain, groupby, islice, pairwise, takewhile
 
+from once.instants import at_unix_seconds, unix_seconds
 from once.noun import Noun
 from once.run import Line, Task
 from once.schedule import Schedule
 from once.schedule.schedule import ON_TIME
+from once.schedule.slots import AT_A_TIME
 
 INSTANT = timedelta.resolution
 
@@ -86,12 +88,16 @@ class Due(Noun):
 
     def between(self, start: datetime, end: datetime, *, now: datetime) -> Iterator[datetime]:
         """The due slots with start ≤ slot < end, earliest first, lazily; without those whose grace is not over yet."""
+        return map(at_unix_seconds, chain.from_iterable(self.seconds(start, end, now=now)))
+
+    def seconds(self, start: datetime, end: datetime, *, now: datetime) -> Iterator[Sequence[int]]:
+        """The same in whole seconds since the Unix epoch, a day or so together."""
         parts = [part for one in self.stretches if (part := _within(one, start, end))]
-        slots: Iterator[datetime] = chain.from_iterable(_slots(part, now) for part in parts)
+        days: Iterator[Sequence[int]] = chain.from_iterable(_seconds(part, now) for part in parts)
         if any(earlier.end is not None and later.start < earlier.end for earlier, later in pairwise(parts)):
-            slots = (slot for slot, _ in groupby(merge(*(_slots(part, now) for part in parts))))
+            days = _merged(chain.from_iterable(_seconds(part, now)) for part in parts)
         quiet = [one for one in self.quiet if one.since < end and (one.until is None or start < one.until)]
-        return (slot for slot in slots if not _covered(quiet, slot)) if quiet else slots
+        return ([slot for slot in day if not _covered(quiet, slot)] for day in days) if quiet else days
 
     def next_after(self, at: datetime, before: datetime, *, now: datetime) -> datetime | None:
         """The due slot after this one, if it lies before that instant."""
@@ -104,17 +110,25 @@ def _within(stretch: Stretch, start: datetime, end: datetime) -> Stretch | None:
     return Stretch(stretch.schedule, start, end) if start < end else None
 
 
-def _slots(stretch: Stretch, now: datetime) -> Iterator[datetime]:
+def _seconds(stretch: Stretch, now: datetime) -> Iterator[Sequence[int]]:
     """The slots whose grace, the lateness that is still on time, is over. It is five minutes at most."""
     assert stretch.end is not None
     young = min(stretch.end, max(stretch.start, now - ON_TIME))
-    slots = stretch.schedule.between
-    return chain(slots(stretch.start, young), takewhile(_is_over(stretch.schedule, now), slots(young, stretch.end)))
+    yield from stretch.schedule.seconds(stretch.start, young)
+    over = takewhile(_is_over(stretch.schedule, now), stretch.schedule.between(young, stretch.end))
+    yield [unix_seconds(slot) for slot in over]
+
+
+def _merged(slots: Iterable[Iterator[int]]) -> Iterator[Sequence[int]]:
+    """In one order, and one of those that are the same."""
+    each = (slot for slot, _ in groupby(merge(*slots)))
+    while day := list(islice(each, AT_A_TIME)):
+        yield day
 
 
 def _is_over(schedule: Schedule, now: datetime) -> Callable[[datetime], bool]:
     return lambda slot: slot + schedule.on_time(slot) <= now
 
 
-def _covered(quiet: Sequence[Quiet], slot: datetime) -> bool:
-    return any(one.covers(slot) for one in quiet)
+def _covered(quiet: Sequence[Quiet], slot: int) -> bool:
+    return any(one.covers(at_unix_seconds(slot)) for one in quiet)

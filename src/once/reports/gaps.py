@@ -12,16 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import islice
 
-from once.instants import in_words
+from once.instants import at_unix_seconds, in_words, unix_seconds
 from once.noun import Noun
 from once.reports.due import Due
 from once.run import Outcome
 from once.verdict import Reason
-
-AT_A_TIME = 10_000
-"""Slots that are held in memory together: a task may have been due every second for years."""
 
 LOOKED_AT_SINGLY = 32
 
@@ -61,14 +57,15 @@ class Attempt(Noun):
 class Page(Noun):
     """What is recorded of a task's slots with since ≤ slot < until.
 
-    `done` are the slots of its successful runs, `undone` its other runs that have a slot; both in the order of slots,
-    and the attempts of one slot in their own.
+    `done` are the slots of its successful runs, in whole seconds since the Unix epoch, as a year may have half a
+    million of them; `undone` its other runs that have a slot. Both are in the order of slots, and the attempts of one
+    slot in their own.
     """
 
     task: str
     since: datetime
     until: datetime
-    done: list[datetime]
+    done: list[int]
     undone: list[Attempt]
 
 
@@ -127,17 +124,20 @@ def _together(earlier: Gap, later: Gap) -> Gap:
 def _went_wrong(page: Page, due: Due, now: datetime, *, skipped: bool) -> Iterator[Gap | None]:
     """A gap for each slot that went wrong, in order, and None where a slot that did not stands before it."""
     told = _told_of(page, now, skipped=skipped)
-    wanted, pending = due.between(page.since, page.until, now=now), sorted(told)
-    while chunk := list(islice(wanted, AT_A_TIME)):
-        upto = bisect_right(pending, chunk[-1])
+    pending = sorted(told)
+    for day in filter(None, due.seconds(page.since, page.until, now=now)):
+        upto = bisect_right(pending, day[-1])
         extra, pending = pending[:upto], pending[upto:]
-        slots = sorted({*chunk, *extra}) if extra else chunk
+        slots = sorted({*day, *extra}) if extra else list(day)
         done = page.done[bisect_left(page.done, slots[0]) : bisect_right(page.done, slots[-1])]
-        yield from _of_chunk(page.task, slots, _places_of_others(slots, done), told)
+        if slots == done:
+            yield None
+        else:
+            yield from _of_day(page.task, slots, _places_of_others(slots, done), told)
     yield from (told[slot] for slot in pending)
 
 
-def _places_of_others(slots: list[datetime], done: list[datetime], offset: int = 0) -> Iterator[int]:
+def _places_of_others(slots: list[int], done: list[int], offset: int = 0) -> Iterator[int]:
     """Where the slots without a success stand. Comparing lists is cheap, so what is alike is cut away by halves."""
     if slots == done:
         return
@@ -151,15 +151,15 @@ def _places_of_others(slots: list[datetime], done: list[datetime], offset: int =
     yield from _places_of_others(slots[middle:], done[cut:], offset + middle)
 
 
-def _of_chunk(
-    task: str, slots: list[datetime], places: Iterable[int], told: dict[datetime, Gap | None]
+def _of_day(
+    task: str, slots: list[int], places: Iterable[int], told: dict[int, Gap | None]
 ) -> Iterator[Gap | None]:
     before = -1
     for place in places:
         if place != before + 1:
             yield None
         slot, before = slots[place], place
-        yield told[slot] if slot in told else _missed(task, slot)
+        yield told[slot] if slot in told else _missed(task, at_unix_seconds(slot))
     if before != len(slots) - 1:
         yield None
 
@@ -168,14 +168,15 @@ def _missed(task: str, slot: datetime) -> Gap:
     return Gap(task, Kind.MISSED, slot, slot, 1, NO_START)
 
 
-def _told_of(page: Page, now: datetime, *, skipped: bool) -> dict[datetime, Gap | None]:
+def _told_of(page: Page, now: datetime, *, skipped: bool) -> dict[int, Gap | None]:
     """What the newest attempt says of each slot without a success; None: it is no gap."""
-    newest: dict[datetime, Attempt] = {}
-    late: set[datetime] = set()
+    newest: dict[int, Attempt] = {}
+    late: set[int] = set()
     for attempt in page.undone:
-        newest[attempt.slot] = attempt
+        slot = unix_seconds(attempt.slot)
+        newest[slot] = attempt
         if attempt.late_outcome is Outcome.SUCCEEDED:
-            late.add(attempt.slot)
+            late.add(slot)
     return {
         slot: None if slot in late else _judged(attempt, now, skipped=skipped)
         for slot, attempt in newest.items()
@@ -183,7 +184,7 @@ def _told_of(page: Page, now: datetime, *, skipped: bool) -> dict[datetime, Gap 
     }
 
 
-def _is_done(done: list[datetime], slot: datetime) -> bool:
+def _is_done(done: list[int], slot: int) -> bool:
     at = bisect_left(done, slot)
     return at < len(done) and done[at] == slot
 

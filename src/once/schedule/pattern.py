@@ -5,6 +5,7 @@ Everything here is wall clock time, so datetimes are naive. Weekdays count from 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -59,10 +60,11 @@ class Pattern(Noun):
         for month in reversed(months) if backwards else months:
             begin = _first_day(month)
             days = self._days_of(begin)
+            days = days[bisect_left(days, first.day) if begin <= first else 0 :]
+            if (begin.year, begin.month) == (last.year, last.month):
+                days = days[: bisect_right(days, last.day)]
             for day in reversed(days) if backwards else days:
-                midnight = begin.replace(day=day)
-                if first <= midnight <= last:
-                    yield midnight
+                yield begin.replace(day=day)
 
     def names_any(self, start: datetime, end: datetime) -> bool:
         """Whether any local time is named, start ≤ time < end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -70,6 +70,10 @@ class Schedule(Noun):
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """The slots with start ≤ slot < end, earliest first, lazily."""
         return self.timetable.ascending(_utc(start), _utc(end))
+
+    def seconds(self, start: datetime, end: datetime) -> Iterator[Sequence[int]]:
+        """The same in whole seconds since the Unix epoch, a day or so together."""
+        return self.timetable.seconds(_utc(start), _utc(end))
 
     def nearest(self, at: datetime) -> tuple[datetime, datetime]:
         """The latest slot at or before this instant, and the earliest after it.

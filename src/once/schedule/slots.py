@@ -12,10 +12,11 @@ Nothing is ever added to a zoned datetime: that would lose the second pass of th
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from once.instants import EPOCH, SECOND, unix_seconds
 from once.noun import Noun
 from once.schedule.pattern import Pattern
 from once.schedule.stretches import FIRST_YEAR, LAST_YEAR, Stretch, local, stretches_of
@@ -24,7 +25,7 @@ BEGINNING = datetime(FIRST_YEAR + 1, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR, 1, 1, tzinfo=UTC)
 """Before and after these no slot is looked for."""
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+AT_A_TIME = 10_000
 INSTANT = timedelta.resolution
 
 
@@ -39,6 +40,10 @@ class Timetable(Protocol):
         """The same, latest first."""
         ...
 
+    def seconds(self, start: datetime, end: datetime) -> Iterator[Sequence[int]]:
+        """As ascending, in whole seconds since the Unix epoch, a day or so together: a year may have half a million."""
+        ...
+
 
 class Interval(Noun):
     """`@every`: aligned to the Unix epoch, whatever the zone."""
@@ -50,6 +55,11 @@ class Interval(Noun):
 
     def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         return self._multiples(reversed(self._counts(start, end)))
+
+    def seconds(self, start: datetime, end: datetime) -> Iterator[Sequence[int]]:
+        counts, length = self._counts(start, end), self.length // SECOND
+        whole = range(counts.start * length, counts.stop * length, length)
+        return (whole[first : first + AT_A_TIME] for first in range(0, len(whole), AT_A_TIME))
 
     def _counts(self, start: datetime, end: datetime) -> range:
         """How many intervals after the epoch these slots are. Counted, since one slot more may leave datetime."""
@@ -67,10 +77,11 @@ class WallClock(Noun):
     zone: str
 
     def ascending(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        start, end = max(start, BEGINNING), min(end, END)
-        for year in filter(self.has_days, range(start.year, end.year + 1)):
-            for stretch in stretches_of(self.zone, year):
-                yield from self._forwards(stretch, max(start, stretch.start), min(end, stretch.end))
+        for stretch, first, last in self._parts(start, end):
+            if first == stretch.start and self._runs_late_after(stretch):
+                yield first
+            for midnight, named in self._days(stretch, first, last, backwards=False):
+                yield from map(midnight.__add__, self.pattern.times[named])
 
     def descending(self, start: datetime, end: datetime) -> Iterator[datetime]:
         start, end = max(start, BEGINNING), min(end, END)
@@ -78,38 +89,48 @@ class WallClock(Noun):
             for stretch in reversed(stretches_of(self.zone, year)):
                 yield from self._backwards(stretch, max(start, stretch.start), min(end, stretch.end))
 
+    def seconds(self, start: datetime, end: datetime) -> Iterator[Sequence[int]]:
+        times = [time // SECOND for time in self.pattern.times]
+        for stretch, first, last in self._parts(start, end):
+            if first == stretch.start and self._runs_late_after(stretch):
+                yield [unix_seconds(first)]
+            for midnight, named in self._days(stretch, first, last, backwards=False):
+                begin = unix_seconds(midnight)
+                yield [begin + time for time in times[named]]
+
     def has_days(self, year: int) -> bool:
         """Whether this year (of UTC) can have slots, so that the zone need not be asked about most leap years."""
         first, last = datetime(year - 1, 12, 30), datetime(year + 1, 1, 2)  # noqa: DTZ001 -- wall clock time
         return next(self.pattern.midnights(first, last), None) is not None
 
-    def _forwards(self, stretch: Stretch, start: datetime, end: datetime) -> Iterator[datetime]:
-        if start >= end:
-            return
-        if start == stretch.start and self._runs_late_after(stretch):
-            yield start
-        for midnight, times in self._days(stretch, start, end, backwards=False):
-            yield from map(midnight.__add__, times)
+    def _parts(self, start: datetime, end: datetime) -> Iterator[tuple[Stretch, datetime, datetime]]:
+        """The stretches of constant offset, and what of each lies in start ≤ slot < end."""
+        start, end = max(start, BEGINNING), min(end, END)
+        for year in filter(self.has_days, range(start.year, end.year + 1)):
+            for stretch in stretches_of(self.zone, year):
+                first, last = max(start, stretch.start), min(end, stretch.end)
+                if first < last:
+                    yield stretch, first, last
 
     def _backwards(self, stretch: Stretch, start: datetime, end: datetime) -> Iterator[datetime]:
         if start >= end:
             return
-        for midnight, times in self._days(stretch, start, end, backwards=True):
-            yield from map(midnight.__add__, reversed(times))
+        for midnight, named in self._days(stretch, start, end, backwards=True):
+            yield from map(midnight.__add__, reversed(self.pattern.times[named]))
         if start == stretch.start and self._runs_late_after(stretch):
             yield start
 
     def _days(
         self, stretch: Stretch, start: datetime, end: datetime, *, backwards: bool
-    ) -> Iterator[tuple[datetime, tuple[timedelta, ...]]]:
-        """Each matching day of a stretch: its midnight in UTC, and its times within start ≤ slot < end."""
+    ) -> Iterator[tuple[datetime, slice]]:
+        """Each matching day of a stretch: its midnight in UTC, and which times lie within start ≤ slot < end."""
         first, last = local(start, stretch.offset), local(end, stretch.offset)
         if not self.pattern.follows_real_time:
             first = max(first, stretch.already_shown)
         times = self.pattern.times
         for midnight in self.pattern.midnights(first, last, backwards=backwards):
-            wanted = times[bisect_left(times, first - midnight) : bisect_left(times, last - midnight)]
-            yield midnight.replace(tzinfo=UTC) - stretch.offset, wanted
+            named = slice(bisect_left(times, first - midnight), bisect_left(times, last - midnight))
+            yield midnight.replace(tzinfo=UTC) - stretch.offset, named
 
     def _runs_late_after(self, stretch: Stretch) -> bool:
         """Whether a time of the gap runs at its end, and no time of its own stands there."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import repeat
+from datetime import datetime, timedelta
 
 from once.event import What
 from once.reports.due import InForce, Quiet
@@ -12,8 +11,6 @@ from once.reports.gaps import Attempt, Page
 from once.run import Line, Outcome, Run
 from once.store import rows
 from once.store.session import Row, Session
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def newest(session: Session, tasks: Collection[str] | None) -> dict[str, Run]:
@@ -67,7 +64,7 @@ def slots(session: Session, tasks: Collection[str], since: datetime, until: date
     for row in session.rows("undone_slots", values):
         undone.setdefault(row["task"], []).append(_attempt(row))
     for task in tasks:
-        yield Page(task, since, until, _slots(done[task]), undone.get(task, []))
+        yield Page(task, since, until, _seconds(done[task]), undone.get(task, []))
 
 
 def crossing(session: Session, tasks: Collection[str], since: datetime, until: datetime, now: datetime) -> list[Run]:
@@ -90,10 +87,9 @@ def _of(tasks: Collection[str] | None) -> dict[str, object]:
     return {"tasks": None if tasks is None else list(tasks)}
 
 
-def _slots(text: str | None) -> list[datetime]:
-    """From seconds since 1970, as slots are whole seconds: in maps of C, since a year may have half a million."""
-    seconds = sorted(map(int, text.split())) if text else []
-    return list(map(EPOCH.__add__, map(timedelta, repeat(0), seconds)))
+def _seconds(text: str | None) -> list[int]:
+    """In order, whatever the database did."""
+    return sorted(map(int, text.split())) if text else []
 
 
 def _attempt(row: Row) -> Attempt:

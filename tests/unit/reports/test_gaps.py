@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from once.instants import unix_seconds
 from once.reports.due import Due, InForce, Quiet
 from once.reports.gaps import Attempt, Gap, Page, gaps, joined, silence
 from once.run import Line, Outcome, Task
@@ -44,7 +45,7 @@ def told(
     *undone: Attempt, done: tuple[float, ...] = (), found: Due | None = None, since: float = -3, until: float = 0.5,
     **how: bool,
 ) -> list[tuple[str, datetime, datetime, int, str]]:  # fmt: skip
-    page = Page("report", at(since), at(until), [at(hours) for hours in done], list(undone))
+    page = Page("report", at(since), at(until), [unix_seconds(at(hours)) for hours in done], list(undone))
     answer = gaps(page, found or due(), now=NOW, **how)
     return [(str(gap.kind), gap.first, gap.last, gap.count, gap.reason) for gap in answer]
 

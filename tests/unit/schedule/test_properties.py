@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from once import errors
+from once.instants import at_unix_seconds
 from once.schedule import Schedule
 from once.schedule.stretches import STRIDE, changes_of, stretches_of
 from tests.unit.schedule.strategies import ZONES, expressions, local_time, places
@@ -39,6 +40,7 @@ def test_slots_ascend_and_both_ways_give_the_same(expression, place, engine):
     backwards = list(takewhile(lambda slot: slot >= at, schedule.before(at + WINDOW)))
 
     assert backwards[::-1] == forwards
+    assert [at_unix_seconds(slot) for day in schedule.seconds(at, at + WINDOW) for slot in day] == forwards
     assert all(earlier < later for earlier, later in pairwise(forwards))
     assert [slot for slot in islice(schedule.after(at), len(forwards)) if slot < at + WINDOW] == [
         slot for slot in forwards if slot > at

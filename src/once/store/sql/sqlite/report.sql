@@ -88,60 +88,98 @@ WHERE run.task = asked.task
 ORDER BY run.task, run.slot, run.attempt;
 
 -- name: crossing_runs
--- Those runs of these tasks that share time with another: it began before they ended, or ended after they began.
-WITH spell AS (
+-- Runs of these tasks that share time with another: neighbours in their index, and whatever a run of unknown end meets.
+WITH bounded AS (
     SELECT asked.task, run.number, run.claimed_at AS started, run.claimed_at + run.duration AS ended
     FROM (SELECT value AS task FROM json_each(:tasks)) AS asked
-    CROSS JOIN run INDEXED BY run_times
-    WHERE run.task = asked.task
-        AND run.duration IS NOT NULL
-        AND run.duration <= 24 * 3600 * 1000000
-        AND run.claimed_at >= :since - 24 * 3600 * 1000000
-        AND run.claimed_at < :until
-        AND run.claimed_at + run.duration > :since
-    UNION ALL
+    CROSS JOIN run ON run.task = asked.task AND run.number IN (
+        SELECT ordered.number
+        FROM (
+            SELECT
+                spell.number,
+                spell.claimed_at + spell.duration AS ended,
+                lead(spell.claimed_at) OVER (ORDER BY spell.claimed_at) AS next_started
+            FROM run AS spell INDEXED BY run_times
+            WHERE spell.task = asked.task
+                AND spell.duration IS NOT NULL
+                AND spell.duration <= 24 * 3600 * 1000000
+                AND spell.claimed_at >= :since - 24 * 3600 * 1000000
+                AND spell.claimed_at < :until
+        ) AS ordered
+        WHERE ordered.next_started < ordered.ended
+            AND ordered.ended > :since
+    )
+),
+unbounded AS (
     SELECT
         asked.task,
         run.number,
-        run.claimed_at,
+        run.claimed_at AS started,
         CASE
             WHEN run.late_at IS NOT NULL THEN run.late_at - COALESCE(run.clock_offset, 0)
             WHEN run.duration IS NOT NULL THEN run.claimed_at + run.duration
             WHEN run.outcome = 'running' AND run.lease_until > :now THEN :now
             ELSE run.beat_at
-        END
+        END AS ended
     FROM (SELECT value AS task FROM json_each(:tasks)) AS asked
     CROSS JOIN run INDEXED BY run_unbounded
     WHERE run.task = asked.task
         AND (run.duration IS NULL OR run.duration > 24 * 3600 * 1000000)
         AND run.outcome NOT IN ('skipped', 'excused')
         AND run.claimed_at < :until
+        AND ended > :since
 ),
-ordered AS (
-    SELECT
-        spell.task,
-        spell.number,
-        spell.started,
-        spell.ended,
-        lead(spell.started) OVER till_now AS next_started,
-        max(spell.ended) OVER till_now AS latest_end
-    FROM spell
-    WHERE spell.ended > :since
-    WINDOW till_now AS (
-        PARTITION BY spell.task
-        ORDER BY spell.started
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+pair AS (
+    SELECT bounded.task, bounded.number AS one, run.number AS other
+    FROM bounded
+    CROSS JOIN run INDEXED BY run_times
+    WHERE run.task = bounded.task
+        AND run.duration IS NOT NULL
+        AND run.claimed_at >= bounded.started
+        AND run.claimed_at < min(bounded.ended, :until)
+        AND run.claimed_at + run.duration > :since
+        AND run.number <> bounded.number
+    UNION ALL
+    SELECT unbounded.task, unbounded.number, run.number
+    FROM unbounded
+    CROSS JOIN run ON run.task = unbounded.task AND run.number <> unbounded.number AND run.number IN (
+        SELECT later.number
+        FROM run AS later INDEXED BY run_times
+        WHERE later.task = unbounded.task
+            AND later.duration IS NOT NULL
+            AND later.claimed_at >= unbounded.started
+            AND later.claimed_at < min(unbounded.ended, :until)
+            AND later.claimed_at + later.duration > :since
+        UNION ALL
+        SELECT later.number
+        FROM run AS later INDEXED BY run_unbounded
+        WHERE later.task = unbounded.task
+            AND (later.duration IS NULL OR later.duration > 24 * 3600 * 1000000)
+            AND later.outcome NOT IN ('skipped', 'excused')
+            AND later.claimed_at >= unbounded.started
+            AND later.claimed_at < min(unbounded.ended, :until)
+        UNION ALL
+        SELECT earlier.number
+        FROM run AS earlier INDEXED BY run_times
+        WHERE earlier.task = unbounded.task
+            AND earlier.duration IS NOT NULL
+            AND earlier.claimed_at > unbounded.started - 24 * 3600 * 1000000
+            AND earlier.claimed_at <= unbounded.started
+            AND earlier.claimed_at + earlier.duration > unbounded.started
     )
+),
+member AS (
+    SELECT DISTINCT pair.task, CASE side.value WHEN 1 THEN pair.one ELSE pair.other END AS number
+    FROM pair
+    CROSS JOIN json_each('[1, 2]') AS side
 )
 SELECT
     run.task, run.number, run.outcome, run.reason, run.slot, run.slot_local, run.fold, run.attempt, run.attempts, run.retry_at, run.host, run.pid, run.boot, run.login,
     run.command, run.command_hash, run.fired_at, run.claimed_at, run.started_at, run.beat_at, run.lease_until, run.finished_at,
     run.duration, run.exit_status, run.signal, run.late_outcome, run.late_status, run.late_at, run.tail_dropped, run.clock_offset,
     run.by_hand, run.stop_asked, run.caught_up, run.once_version
-FROM ordered
-CROSS JOIN run ON run.task = ordered.task AND run.number = ordered.number
-WHERE ordered.next_started < ordered.ended
-    OR ordered.latest_end > ordered.started
+FROM member
+CROSS JOIN run ON run.task = member.task AND run.number = member.number
 ORDER BY run.task, run.claimed_at, run.number;
 
 -- name: silences
