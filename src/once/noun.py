@@ -15,18 +15,21 @@ class Noun:
     """Base of the nouns. The annotations of the class are its fields, in order; what is assigned is their default."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
     _defaults: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         cls._fields = tuple(cls.__annotations__)
+        cls._names = frozenset(cls._fields)
         setattr(cls, "__match_args__", cls._fields)  # noqa: B010 — mypy has its own, and takes none from here
         cls._defaults = {name: cls.__dict__[name] for name in cls._fields if name in cls.__dict__}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Raises TypeError for a field that is missing, unknown or given twice."""
-        given = dict(zip(self._fields, values, strict=False))
-        fields = self._defaults | given | named
-        if len(values) > len(self._fields) or given.keys() & named.keys() or fields.keys() != set(self._fields):
+        given = dict(zip(self._fields, values, strict=False)) if values else {}
+        fields = {**self._defaults, **given, **named}
+        too_many = len(values) > len(self._fields)
+        if fields.keys() != self._names or too_many or (given and named and given.keys() & named.keys()):
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}; given {given | named}")
         self.__dict__.update(fields)
 

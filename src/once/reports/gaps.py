@@ -151,9 +151,7 @@ def _places_of_others(slots: list[int], done: list[int], offset: int = 0) -> Ite
     yield from _places_of_others(slots[middle:], done[cut:], offset + middle)
 
 
-def _of_day(
-    task: str, slots: list[int], places: Iterable[int], told: dict[int, Gap | None]
-) -> Iterator[Gap | None]:
+def _of_day(task: str, slots: list[int], places: Iterable[int], told: dict[int, Gap | None]) -> Iterator[Gap | None]:
     before = -1
     for place in places:
         if place != before + 1:
