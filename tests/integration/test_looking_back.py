@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from once.run import Ending, Holder, Line, Outcome, Slot
+from once.schedule import Schedule
 from once.store.base import Claim, Store
 from once.store.connect import open_store
 from once.verdict import Wish
@@ -68,6 +69,7 @@ class Told:
             holder=Holder("h1", None, None, 42, "ops"),
             command=("/opt/app/report", "--email to ops"),
             command_hash="c0ffee",
+            unbroken_since=Schedule.of(line).unbroken_since(at, on_time=True) if line else None,
         )
         hold = self.store.claim(claim).hold
         assert hold is not None
@@ -148,7 +150,51 @@ def test_gaps_have_these_keys(record: Told, once: Once) -> None:
                 "host": "h1",
             },
         ],
+        "notes": [],
     }
+
+
+def test_two_lines_in_use_at_once_are_told(record: Told, once: Once) -> None:
+    """A host that still has the old line is no gap, and is no news to the exit status; the slots of both were run."""
+    old, new = Line("30 * * * *", "UTC"), Line("0 * * * *", "UTC")
+    for hour in range(-4, 1):
+        record.run(hour - 0.5, line=old)
+        record.run(hour, line=new)
+    status, out, err = once("gaps", *PERIOD)
+    notes = json.loads(once("gaps", *PERIOD, "--json")[1])["notes"]
+
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "No gaps in 1 task from 2026-11-27 07:30:00+00:00 to 2026-11-27 12:30:00+00:00.",
+        (
+            "report: mixed schedule from 2026-11-27 08:00:00+00:00 to 2026-11-27 11:30:00+00:00:"
+            " 30 * * * * UTC and 0 * * * * UTC are both in use, so the slots of both run."
+        ),
+    ]
+    assert notes == [
+        {
+            "kind": "mixed schedule",
+            "task": "report",
+            "first": "2026-11-27T08:00:00Z",
+            "last": "2026-11-27T11:30:00Z",
+            "lines": [
+                {"schedule": "30 * * * *", "zone": "UTC", "engine": "cron"},
+                {"schedule": "0 * * * *", "zone": "UTC", "engine": "cron"},
+            ],
+        }
+    ]
+
+
+def test_an_edited_schedule_makes_up_no_gap(record: Told, once: Once) -> None:
+    """From hourly to every minute: the hours before the edit have no minutes, and the two are not mixed."""
+    record.run(-4)
+    record.run(-3)
+    for minute in range(-10, 1):
+        record.run(-2 + minute / 60, took=timedelta(seconds=1), line=Line("* * * * *", "UTC"))
+    status, out, err = once("gaps", "--since", "2026-11-27T07:30:00Z", "--until", "2026-11-27T10:01:00Z", "--json")
+
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"once": "gaps/1", "items": [], "notes": []}
 
 
 def test_each_slot_can_be_told_by_itself(record: Told, once: Once) -> None:
@@ -276,7 +322,7 @@ def test_nothing_found_is_said_and_exits_with_zero(record: Told, once: Once) -> 
     assert once("gaps", *PERIOD) == (0, f"No gaps in 1 task {period}.\n", "")
     assert once("overlaps", *PERIOD) == (0, f"No overlaps in 1 task {period}.\n", "")
     assert once("stuck") == (0, "Nothing is stuck in 1 task.\n", "")
-    assert json.loads(once("gaps", *PERIOD, "--json")[1]) == {"once": "gaps/1", "items": []}
+    assert json.loads(once("gaps", *PERIOD, "--json")[1]) == {"once": "gaps/1", "items": [], "notes": []}
 
 
 @pytest.mark.parametrize("verb", ["gaps", "overlaps", "stuck"])

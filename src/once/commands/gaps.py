@@ -16,6 +16,7 @@ from once.render import Answer, moment
 from once.reports.due import Due, InForce, Quiet
 from once.reports.gaps import Gap, joined, silence
 from once.reports.gaps import gaps as gaps_of
+from once.reports.mixed import Mixed, mixed
 from once.run import Task
 from once.voice import write_line
 
@@ -65,23 +66,34 @@ def gaps(
     """
     asked = look(tasks, db)
     wanted = Wanted(Period.of(since, until, asked.store.now()), skipped, each, every)
-    any_found, found = first_of(_found(asked, wanted))
+    in_force = _in_force(asked)
+    two_lines = [one for known in in_force.values() for one in mixed(known, wanted.period.since, wanted.period.until)]
+    any_found, found = first_of(_found(asked, wanted, in_force))
     return Answer(
         verb="gaps",
         items=map(_item, found) if as_json else (),
         titles=TITLES,
         rows=() if as_json else map(_row, found),
-        lines=_lines(asked, wanted, any_found=any_found),
+        lines=[*_lines(asked, wanted, any_found=any_found), *map(_told, two_lines)],
+        beside={"notes": list(map(_note, two_lines))},
         as_json=as_json,
         status=1 if any_found else 0,
     )
 
 
-def _found(asked: Look, wanted: Wanted) -> Iterator[Gap]:
+def _in_force(asked: Look) -> dict[str, list[InForce]]:
+    """The lines of each task that has any."""
+    found: dict[str, list[InForce]] = {}
+    for one in asked.store.in_force([task.name for task in asked.tasks] if asked.named else None):
+        found.setdefault(one.task, []).append(one)
+    return found
+
+
+def _found(asked: Look, wanted: Wanted, in_force: dict[str, list[InForce]]) -> Iterator[Gap]:
     """Task by task, earliest first."""
     quiet = asked.store.pauses()
     for batch in asked.batches():
-        due = _due(batch, asked.store.in_force([task.name for task in batch]), quiet)
+        due = _due(batch, in_force, quiet)
         of_slots = _of_slots(asked, wanted, due)
         for task in batch:
             if task.name in due:
@@ -121,16 +133,13 @@ def _of_starts(asked: Look, wanted: Wanted, task: Task, quiet: Sequence[Quiet]) 
             yield gap
 
 
-def _due(batch: Sequence[Task], in_force: Sequence[InForce], quiet: Sequence[Quiet]) -> dict[str, Due]:
+def _due(batch: Sequence[Task], in_force: dict[str, list[InForce]], quiet: Sequence[Quiet]) -> dict[str, Due]:
     """What was due of each task that has a schedule which this host can read."""
-    of_task: dict[str, list[InForce]] = {}
-    for one in in_force:
-        of_task.setdefault(one.task, []).append(one)
     found = {}
     for task in batch:
-        if task.name in of_task:
+        if task.name in in_force:
             try:
-                found[task.name] = Due.of(task, of_task[task.name], quiet)
+                found[task.name] = Due.of(task, in_force[task.name], quiet)
             except OnceError as error:  # written by a newer once, or with zone data that this host lacks
                 write_line(f"once gaps: {task.name} is left out: {error}")
     return found
@@ -142,6 +151,19 @@ def _lines(asked: Look, wanted: Wanted, *, any_found: bool) -> list[str]:
     if without and wanted.every is None and asked.named:
         lines += [f"{name} has no schedule: --every DUR says how often it should start." for name in without]
     return lines
+
+
+def _told(found: Mixed) -> str:
+    one, other = (f"{line.expression} {line.zone}" for line in found.lines)
+    return (
+        f"{found.task}: mixed schedule from {moment(found.first)} to {moment(found.last)}:"
+        f" {one} and {other} are both in use, so the slots of both run."
+    )
+
+
+def _note(found: Mixed) -> dict[str, Any]:
+    lines = [{"schedule": line.expression, "zone": line.zone, "engine": line.engine} for line in found.lines]
+    return {"kind": "mixed schedule", "task": found.task, "first": found.first, "last": found.last, "lines": lines}
 
 
 def _item(gap: Gap) -> dict[str, Any]:
