@@ -108,12 +108,6 @@ class SlotsUnclear(Refused):
     hint = "once {verb} TASK --slot WHEN, or once {verb} TASK --since WHEN [--until WHEN]"
 
 
-class SlotNotYet(Refused):
-    """Slot {slot} is yet to come"""
-
-    hint = "its time, or once excuse for a slot that is not to run"
-
-
 class CommandNotRecorded(Refused):
     """The whole command of {task} is not on record"""
 

@@ -9,34 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from once.clock import Clock
+from once.entry import Entry, Unread, read, written
 from once.noun import Noun
-from once.run import Ending, Hold, Outcome
 from once.store.base import Recorded, Store
 
 SUFFIX, BROKEN, UNKNOWN = ".json", ".broken", ".unknown"
-VERSION = 1
-"""Of what is written in a file."""
-
-
-class Entry(Noun):
-    """One outcome that waits: which store, which run, how it ended. `store` is the address as messages show it."""
-
-    identity: str
-    store: str
-    hold: Hold
-    ending: Ending
-
-
-class Unread(Noun):
-    """A file in which an outcome may wait, and why it cannot be read. `broken`: nobody ever will."""
-
-    path: str
-    why: str
-    broken: bool
 
 
 class Delivery(Noun):
@@ -60,7 +40,7 @@ class Journal:
         draft = f"{path}.{os.getpid()}"
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-                file.write(_written(entry))
+                file.write(written(entry))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)
@@ -79,11 +59,11 @@ class Journal:
 
     def entries(self) -> Iterator[Entry]:
         """What waits, oldest first. A file that cannot be read is passed over and stays."""
-        return (found for found in map(_read, self._files()) if isinstance(found, Entry))
+        return (found for found in map(read, self._files()) if isinstance(found, Entry))
 
     def unread(self) -> list[Unread]:
         """The files that cannot be read, which `waiting` does not count."""
-        return [found for found in map(_read, self._files()) if isinstance(found, Unread)]
+        return [found for found in map(read, self._files()) if isinstance(found, Unread)]
 
     def set_aside(self, unread: Unread) -> str:
         """Rename a broken file so that nobody looks at it again; its new path."""
@@ -106,9 +86,9 @@ class Journal:
         for entry in waiting:
             if until is not None and clock.boottime() > until:
                 break
-            if entry.identity != identity:
+            if not entry.is_for(store, identity=identity):
                 elsewhere += 1
-            elif store.finish(entry.hold, entry.ending) is Recorded.UNKNOWN:
+            elif entry.record_in(store) is Recorded.UNKNOWN:
                 os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
                 unknown.append(entry)
             else:
@@ -141,54 +121,3 @@ def _sync_directory(directory: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _written(entry: Entry) -> str:
-    import json
-
-    ending, hold = entry.ending, entry.hold
-    return json.dumps(
-        {
-            "journal": VERSION,
-            "identity": entry.identity,
-            "store": entry.store,
-            "task": hold.task,
-            "number": hold.number,
-            "token": hold.token,
-            "outcome": ending.outcome,
-            "reason": ending.reason,
-            "exit_status": ending.exit_status,
-            "signal": ending.signal,
-            "started_at": ending.started_at.isoformat() if ending.started_at else None,
-            "finished_at": ending.finished_at.isoformat(),
-            "duration": ending.duration.total_seconds() if ending.duration is not None else None,
-            "tail": ending.tail.hex(),
-            "tail_dropped": ending.tail_dropped,
-        }
-    )
-
-
-def _read(path: str) -> Entry | Unread:
-    import json
-
-    try:
-        with open(path, "rb") as file:
-            kept: dict[str, Any] = json.load(file)
-        if kept["journal"] > VERSION:
-            return Unread(path, "a newer once wrote it", broken=False)
-        ending = Ending(
-            outcome=Outcome(kept["outcome"]),
-            reason=kept["reason"],
-            exit_status=kept["exit_status"],
-            signal=kept["signal"],
-            started_at=datetime.fromisoformat(kept["started_at"]) if kept["started_at"] else None,
-            finished_at=datetime.fromisoformat(kept["finished_at"]),
-            duration=timedelta(seconds=kept["duration"]) if kept["duration"] is not None else None,
-            tail=bytes.fromhex(kept["tail"]),
-            tail_dropped=kept["tail_dropped"],
-        )
-        return Entry(kept["identity"], kept["store"], Hold(kept["task"], kept["number"], kept["token"]), ending)
-    except OSError as error:
-        return Unread(path, error.strerror or str(error), broken=False)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return Unread(path, "it holds no outcome", broken=True)

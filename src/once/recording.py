@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 
 from once.clock import Clock
 from once.command import Output
+from once.entry import Entry
 from once.errors import OnceError
-from once.journal import Entry, Journal
+from once.journal import Journal
 from once.noun import Noun
 from once.run import Ending, Hold, Outcome, exit_status_of
-from once.store.base import Recorded, Store
+from once.store.base import Claim, Recorded, Store
 from once.supervision import Watched
 from once.voice import Voice
 
@@ -79,18 +80,20 @@ class Recorder(Noun):
     voice: Voice
     lasting: bool
 
-    def record(self, hold: Hold, ending: Ending) -> Recorded | None:
+    def record(self, hold: Hold, ending: Ending, *, claim: Claim | None = None) -> Recorded | None:
         """Tell the table; None when the outcome waits in the journal instead.
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
         lasts that is worth little, so the database is tried until it answers or `once` is killed.
+
+        `claim`: of a run that was never claimed.
         """
-        entry = Entry(self.identity, self.store.name, hold, ending)
+        entry = Entry(self.identity, self.store.name, hold, ending, claim)
         give_up_at = self.clock.boottime() + TRIES_FOR
         kept: bool | None = None
         while True:
             try:
-                recorded = self.store.finish(hold, ending)
+                recorded = entry.record_in(self.store)
             except OnceError as error:
                 self.store.close()
                 if kept is None:
@@ -118,7 +121,8 @@ class Recorder(Noun):
     def _give_up(self, entry: Entry, error: OnceError, *, kept: bool) -> None:
         hold, ending = entry.hold, entry.ending
         status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
-        what = f"run {hold.number} {ending.outcome}{status}"
+        run = "the command" if entry.claim is not None else f"run {hold.number}"
+        what = f"{run} {ending.outcome}{status}"
         if kept:
             self.voice.say(f"{what}; {error.message}; the outcome waits in {self.journal.directory}")
         else:

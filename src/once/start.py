@@ -37,6 +37,7 @@ class Start(Noun):
     After a success, history older than `keep` is forgotten; zero: never. The holder repeats a failure itself,
     `retry_delay` after it, while the slot has attempts left. `mirrors`: a start that finds its slot taken exits with
     the status of whoever took it. `noted` is told of the held run, before its command begins.
+    `runs_unguarded`: without any claim, if the database stays away.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +54,7 @@ class Start(Noun):
     retry_delay: timedelta = timedelta(seconds=10)
     catch_up: CatchUp = CatchUp()
     mirrors: bool = False
+    runs_unguarded: bool = False
     noted: Callable[[Store, Hold], None] = lambda _store, _hold: None
     object_to: Callable[[Facts], None] = lambda _facts: None
 

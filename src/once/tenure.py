@@ -77,7 +77,13 @@ class Tenure:
 
     def _spawn(self) -> Command:
         try:
-            environ = command_environ(self._start, self._admitted)
+            admitted = self._admitted
+            environ = command_environ(
+                self._start,
+                number=admitted.hold.number,
+                attempt=admitted.attempt,
+                previous_success=admitted.facts.previous_success,
+            )
             command = self._ports.spawn(self._start.argv, env=environ, tail=self._start.tail)
         except (CommandNotFound, CommandNotExecutable) as error:
             self._record_unbegun(Outcome.FAILED, error.message, type(error).wrapping)
@@ -182,15 +188,17 @@ class Tenure:
         ).record(self._hold, ending)
 
 
-def command_environ(start: Start, admitted: Admitted) -> dict[str, str]:
+def command_environ(
+    start: Start, *, number: int, attempt: int, previous_success: datetime | None = None
+) -> dict[str, str]:
     """What the command finds in its environment: everything inherited, and what it is run for."""
-    claim, facts = start.claim, admitted.facts
+    claim = start.claim
     environ = dict(start.environ)
-    environ.update(ONCE_TASK=claim.task, ONCE_RUN=str(admitted.hold.number), ONCE_ATTEMPT=str(admitted.attempt))
+    environ.update(ONCE_TASK=claim.task, ONCE_RUN=str(number), ONCE_ATTEMPT=str(attempt))
     for name in ("ONCE_SLOT", "ONCE_SLOT_EPOCH", "ONCE_PREVIOUS_SUCCESS"):
         environ.pop(name, None)
     if claim.slot is not None:
         environ.update(ONCE_SLOT=rfc3339(claim.slot.at), ONCE_SLOT_EPOCH=str(int(claim.slot.at.timestamp())))
-    if facts.previous_success is not None:
-        environ["ONCE_PREVIOUS_SUCCESS"] = rfc3339(facts.previous_success)
+    if previous_success is not None:
+        environ["ONCE_PREVIOUS_SUCCESS"] = rfc3339(previous_success)
     return environ

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from once import wording
 from once.admission import Admission, Admitted, TurnedAway
+from once.errors import Unreachable
 from once.instants import in_words
 from once.run import Outcome
 from once.start import Ports, Start
@@ -35,7 +36,12 @@ class Turn:
 
     def take(self) -> int:
         """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
-        answer = self._admission().seek()
+        try:
+            answer = self._admission().seek()
+        except Unreachable as away:
+            if not self._start.runs_unguarded:
+                raise
+            return self._run_unguarded(away)
         if isinstance(answer, TurnedAway):
             self.turned_away = answer
             return self._start.skip_code
@@ -54,6 +60,14 @@ class Turn:
                 is_news = answer.skip.reason is Reason.CANCELLED
                 (self._ports.voice.say if is_news else self._ports.voice.mention)(line)
                 return status
+
+    def _run_unguarded(self, away: Unreachable) -> int:
+        from once.unguarded import Unguarded  # asked for by few, and then seldom
+
+        unguarded = Unguarded(self._start, self._ports, self._store)
+        status = unguarded.serve(away)
+        self.was_stopped = unguarded.was_stopped
+        return status
 
     def look(self) -> Verdict:
         """What would become of it now; nothing is written, nothing is run."""

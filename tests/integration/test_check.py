@@ -13,7 +13,8 @@ import pytest
 
 from once.cli import main
 from once.clock import SystemClock
-from once.journal import Entry, Journal
+from once.entry import Entry
+from once.journal import Journal
 from once.run import Hold, Outcome
 from once.schedule import Schedule
 from once.signals import Arrivals

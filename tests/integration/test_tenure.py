@@ -186,6 +186,11 @@ def test_a_journal_that_cannot_be_written_changes_no_status(scene: Scene) -> Non
 def test_what_an_outer_once_has_set_is_not_handed_on(scene: Scene) -> None:
     """A lock inside a scheduled run has no slot."""
     outer = {"ONCE_SLOT": "x", "ONCE_SLOT_EPOCH": "1", "ONCE_PREVIOUS_SUCCESS": "x", "ONCE_TASK": "outer", "A": "b"}
-    found = command_environ(start_of(scene.claim, outer), scene.admitted)
+    found = command_environ(
+        start_of(scene.claim, outer),
+        number=scene.admitted.hold.number,
+        attempt=scene.admitted.attempt,
+        previous_success=scene.admitted.facts.previous_success,
+    )
 
     assert found == {"A": "b", "ONCE_TASK": "t", "ONCE_RUN": "1", "ONCE_ATTEMPT": "1"}

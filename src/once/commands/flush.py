@@ -10,8 +10,9 @@ import click
 from once.clock import SystemClock
 from once.commands.opening import Place, place
 from once.commands.options import as_json, database
+from once.entry import Entry, Unread
 from once.errors import OnceError
-from once.journal import Delivery, Entry, Journal, Unread
+from once.journal import Delivery, Journal
 from once.render import Answer
 
 KEYS = ("task", "number", "outcome", "exit_status", "finished_at", "store", "delivery", "file", "why")

@@ -30,6 +30,7 @@ DB_WAIT = timedelta(seconds=30)
 @wrapping.limits
 @wrapping.skip_code
 @wrapping.database_options
+@wrapping.db_down
 @wrapping.talk
 @wrapping.argv
 @click.pass_obj

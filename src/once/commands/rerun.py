@@ -22,7 +22,7 @@ from once.errors import (
     NobodyToAsk,
     NotConfirmed,
     OnceError,
-    SlotNotYet,
+    SlotInFuture,
     SlotsUnclear,
     TaskHasNoSchedule,
 )
@@ -105,7 +105,7 @@ def rerun(
 
 
 def _slots(asked: Act, task: Task, given: str | None, *, missed: bool, since: str | None) -> Iterator[Slot | None]:
-    """What is to be run. Raises TaskHasNoSchedule, SlotNotYet, and what reading an instant raises."""
+    """What is to be run. Raises TaskHasNoSchedule, SlotInFuture, and what reading an instant raises."""
     if given is None and not missed:
         yield None
         return
@@ -115,7 +115,7 @@ def _slots(asked: Act, task: Task, given: str | None, *, missed: bool, since: st
     if given is not None:
         at = acting.slot_named(asked.store, task, given, now)
         if at > now:
-            raise SlotNotYet(slot=rfc3339(at))
+            raise SlotInFuture(slot=rfc3339(at))
         yield missing.slot(task, at)
         return
     for gap in missing.missing(asked.store, task, since=parse_instant(since or "7d", now), until=now):

@@ -63,6 +63,7 @@ CATCH_UP = {"none": 0, "last": 1, "all": 1_000_000}
 @wrapping.limits
 @wrapping.skip_code
 @wrapping.database_options
+@wrapping.db_down
 @wrapping.talk
 @wrapping.argv
 @click.pass_obj

@@ -74,6 +74,13 @@ database_options = stacked(
     click.option("--max-skew", type=DURATION, help="Clocks further apart: nothing runs.  [default: 60s]"),
 )
 
+db_down = click.option(
+    "--db-down",
+    type=click.Choice(["fail", "run"]),
+    default="fail",
+    help="If it stays away; `run`: the command runs unguarded.  [default: fail]",
+)
+
 talk = stacked(
     click.option("--dry-run", is_flag=True, help="Say what would happen and why; run and record nothing."),
     click.option("-v", "--verbose", is_flag=True, help="Say more."),
@@ -83,7 +90,7 @@ talk = stacked(
 argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
 
 
-BY_HAND = {"min_interval": timedelta(), "splay": timedelta(), "skip_code": 75}
+BY_HAND = {"min_interval": timedelta(), "splay": timedelta(), "skip_code": 75, "db_down": "fail"}
 """What an operator's run has instead of the options of a crontab line: only another run is in its way."""
 
 
@@ -104,6 +111,7 @@ class Options(Noun):
     db: str | None
     db_wait: timedelta | None
     max_skew: timedelta | None
+    db_down: str
     dry_run: bool
     verbose: bool
     quiet: bool
@@ -223,6 +231,7 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
         retry_delay=asked.retry_delay,
         catch_up=asked.catch_up,
         mirrors=asked.mirrors,
+        runs_unguarded=typed.db_down == "run",
         noted=asked.noted,
         object_to=_looked(asked, where, voice),
     )

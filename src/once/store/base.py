@@ -165,6 +165,14 @@ class Store(Protocol):
         """
         ...
 
+    def record_unguarded(self, claim: Claim, ending: Ending) -> Recorded:
+        """Record a run that was never claimed, since nobody could be asked, as the next attempt of its slot.
+
+        Its times are its host's. A claim of this token that came through after all is finished instead; so what was
+        recorded before is ALREADY.
+        """
+        ...
+
     def sight(self, claim: Claim) -> None:
         """Note that this host started `once` for the task, with this line; a row a host, last_seen at most a day old.
 

@@ -27,7 +27,7 @@ def claim(session: Session, claim: Claim, *, store: str) -> Claimed:
     Raises TaskNameTaken, SchemaTooNew, and what the session raises.
     """
     values = rows.of_claim(claim)
-    last_number = _lock_task(session, values, store=store)
+    last_number = lock_task(session, values, store=store)
     _expire(session, claim.holder, values)
     fenced = _touch_newest(session, values)
     own = session.row("own_run", values)
@@ -64,7 +64,7 @@ def sight(session: Session, claim: Claim) -> None:
         intervals.extend(session, claim)
 
 
-def _lock_task(session: Session, values: Values, *, store: str) -> int:
+def lock_task(session: Session, values: Values, *, store: str) -> int:
     """The task's last number, under its lock. The protocol is checked here: an upgrade takes this lock, too."""
     row = session.row("lock_task", values)
     if row is None:

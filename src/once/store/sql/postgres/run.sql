@@ -109,3 +109,21 @@ SELECT
 FROM once.run
 WHERE run.task = %(task)s
     AND run.number = %(number)s;
+
+-- name: run_of_token
+-- The run that a claim made whose answer nobody heard.
+SELECT run.number
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.number > %(beyond)s
+    AND run.token = %(token)s;
+
+-- name: backdate_run
+-- A run that is told afterwards was at work then, and never had a lease.
+UPDATE once.run
+SET claimed_at = %(claimed_at)s,
+    beat_at = NULL,
+    lease_until = NULL
+WHERE run.task = %(task)s
+    AND run.number = %(number)s
+    AND run.token = %(token)s;

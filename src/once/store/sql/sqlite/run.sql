@@ -101,3 +101,21 @@ SELECT
 FROM run
 WHERE run.task = :task
     AND run.number = :number;
+
+-- name: run_of_token
+-- The run that a claim made whose answer nobody heard.
+SELECT run.number
+FROM run
+WHERE run.task = :task
+    AND run.number > :beyond
+    AND run.token = :token;
+
+-- name: backdate_run
+-- A run that is told afterwards was at work then, and never had a lease.
+UPDATE run
+SET claimed_at = :claimed_at,
+    beat_at = NULL,
+    lease_until = NULL
+WHERE run.task = :task
+    AND run.number = :number
+    AND run.token = :token;

@@ -1,0 +1,94 @@
+"""A run that nobody claimed: the database is out of reach, and the line says to run all the same (--db-down run).
+
+Nothing guards it: another host may run the slot too. It is recorded when the database is back, as unguarded.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from once.command import Command
+from once.entry import NOT_CLAIMED
+from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, Unreachable
+from once.instants import in_words
+from once.lease import Lease
+from once.recording import Recorder, ending_of, exit_status
+from once.run import Ending, Hold, Outcome
+from once.start import Ports, Start
+from once.store.base import Beat, Store
+from once.supervision import Supervision, Watched
+from once.tenure import command_environ
+
+FOR_EVER = timedelta(days=36500)
+
+
+class NoKeeping:
+    """Nothing to keep: no lease, so none that ends."""
+
+    gone: Beat | None = None
+    stop_asked: str | None = None
+    trouble: Exception | None = None
+
+    def __init__(self, began: float) -> None:
+        self.lease = Lease(FOR_EVER, began)
+
+    def ask(self) -> None:
+        """There is nobody to ask."""
+
+
+class Unguarded:
+    """One run without a claim."""
+
+    def __init__(self, start: Start, ports: Ports, store: Store) -> None:
+        self._start, self._ports, self._store = start, ports, store
+        self._hold = Hold(start.claim.task, NOT_CLAIMED, start.claim.token)
+        self.was_stopped = False
+
+    def serve(self, away: Unreachable) -> int:
+        """The exit status. Raises what keeps the command from running."""
+        self._ports.voice.say(f"{away.message}: the command runs UNGUARDED (--db-down run); other hosts may run it too")
+        self._ports.arrivals.note_for_good()
+        if self._ports.arrivals.waiting():
+            self.was_stopped = True
+            return 128 + (self._ports.arrivals.take() or 0)
+        command = self._spawn()
+        watched = self._watch(command)
+        command.drain(float("inf"))
+        command.close()
+        if watched.timed_out:
+            self._ports.voice.insist(f"the command was stopped: it ran longer than {self._limit()}")
+        return exit_status(watched)
+
+    def _spawn(self) -> Command:
+        environ = command_environ(self._start, number=NOT_CLAIMED, attempt=1)
+        try:
+            return self._ports.spawn(self._start.argv, env=environ, tail=self._start.tail)
+        except (CommandNotFound, CommandNotExecutable) as error:
+            now, status = self._ports.clock.now(), type(error).wrapping
+            self._record(Ending(Outcome.FAILED, now, error.message, exit_status=status, duration=timedelta()))
+            raise
+        except OSError as error:
+            raise CannotStart(why=error.strerror) from error
+
+    def _watch(self, command: Command) -> Watched:
+        clock = self._ports.clock
+        started_at, began = clock.now(), clock.boottime()
+        keeping = NoKeeping(began)
+        watched = Supervision(command, keeping, self._start.limits, clock=clock, voice=self._ports.voice).watch()
+        self.was_stopped = watched.stopped_by is not None
+        duration = timedelta(seconds=watched.exited.at_boottime - began)
+        self._record(ending_of(watched, output=command.output(), started_at=started_at, duration=duration))
+        return watched
+
+    def _limit(self) -> str:
+        return in_words(self._start.limits.timeout or timedelta())
+
+    def _record(self, ending: Ending) -> None:
+        Recorder(
+            store=self._store,
+            identity="",
+            journal=self._ports.journal,
+            clock=self._ports.clock,
+            voice=self._ports.voice,
+            lasting=self._start.lasting,
+        ).record(self._hold, ending, claim=self._start.claim)
