@@ -204,3 +204,18 @@ def test_a_role_that_may_not_make_the_schema_is_told_who_may(
         "once init as the database's owner, or GRANT CREATE ON",
     )
     assert "--grant" not in ran.err
+
+
+def test_init_tells_beforehand_what_an_upgrade_holds_up(
+    lone_host: Host, server: Server, database: str, empty_database: str
+) -> None:
+    """Not where there is no history yet."""
+    with server.connect(database) as connection:
+        connection.execute("update once.store set schema = 1")
+    upgrade = lone_host.once("init", "--dry-run", "--db", server.address(database)).out
+    new = lone_host.once("init", "--dry-run", "--db", empty_database).out
+
+    assert (
+        b"would apply 0002 reports (meanwhile starts, beats and ends wait, for about 5 s a million runs)\n" in upgrade
+    )
+    assert b"would apply 0002 reports\n" in new

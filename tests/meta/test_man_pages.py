@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import shutil
@@ -12,6 +13,8 @@ import click
 import pytest
 
 from once import errors
+from once.commands import flush, telling
+from once.run import Outcome
 from tests.meta.tree import ROOT, commands, options_of
 
 PAGES = sorted((ROOT / "man").glob("*.1"))
@@ -90,3 +93,44 @@ def test_mandoc_finds_nothing_to_warn_about(page: Path) -> None:
     lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True, text=True, check=False)
 
     assert lint.stdout + lint.stderr == ""
+
+
+def keys_in(module: str) -> set[str]:
+    """The keys that a verb writes: those of dictionaries in itself and in functions that make an item, or a part."""
+    tree = ast.parse((ROOT / "src" / "once" / "commands" / f"{module}.py").read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    makers = [node for node in functions if node.name == module or "dict[str, Any]" in ast.unparse(node.returns)]
+    found = [node for maker in makers for node in ast.walk(maker) if isinstance(node, ast.Dict)]
+    return {key.value for node in found for key in node.keys if isinstance(key, ast.Constant)}
+
+
+TELLING = sorted(verb for verb, command in commands().items() if "--json" in options_of(command))
+OTHERS = {"runs": {*telling.RUN_KEYS, "stuck"}, "flush": set(flush.KEYS)}
+"""Keys that stand elsewhere."""
+
+
+@pytest.mark.parametrize("verb", TELLING)
+def test_every_key_of_json_stands_on_the_page(verb: str) -> None:
+    """Programs rely on them, so whoever writes one finds them all."""
+    keys = keys_in(verb) | OTHERS.get(verb, set())
+    text = page_of(verb).read_text()
+    words = set(re.findall(r"\bQl (\w+)", text))
+    words |= {word for line in re.findall(r"^\.It Cm (.*)$", text, re.MULTILINE) for word in line.split(" , ")}
+
+    assert keys
+    assert keys - words == set()
+
+
+def test_every_outcome_is_explained() -> None:
+    """In the words of the record, and no other."""
+    section = page_of("").read_text().partition(".Ss Outcomes\n")[2].partition("\n.Ss ")[0]
+
+    assert re.findall(r"^\.It Ql (\w+)$", section, re.MULTILINE) == [str(outcome) for outcome in Outcome]
+
+
+def test_the_page_of_the_group_says_which_verbs_find_something() -> None:
+    """Those whose own pages have status 1."""
+    section = page_of("").read_text().partition("\n.It 1\n")[2].partition("\n.It ")[0]
+    finding = {verb for verb in commands() if verb and "1" in statuses_in(page_of(verb))}
+
+    assert set(re.findall(r"^\.Ic (\w+)", section, re.MULTILINE)) == finding

@@ -44,6 +44,13 @@ def _granted(role: str, grants: list[str]) -> str:
 
 
 def _plan(name: str, pending: list[Migration], grants: list[str]) -> list[str]:
-    lines = [f"{name}: would apply {migration.number:04} {migration.name}" for migration in pending]
+    is_new = any(migration.number == 1 for migration in pending)
+    lines = [f"{name}: would apply {_told(migration, is_new=is_new)}" for migration in pending]
     lines = lines or [f"{name}: the schema is up to date"]
     return lines + [f"{name}: would run {statement}" for statement in grants]
+
+
+def _told(migration: Migration, *, is_new: bool) -> str:
+    """The step, and what it holds up in a database that has a history."""
+    told = f"{migration.number:04} {migration.name}"
+    return f"{told} (meanwhile {migration.meanwhile})" if migration.meanwhile and not is_new else told

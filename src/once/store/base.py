@@ -119,6 +119,11 @@ class Migration(Noun):
     sql: str
     script: str
 
+    @property
+    def meanwhile(self) -> str:
+        """What waits while a long history is rewritten or indexed; nothing where the step takes a moment."""
+        return self.sql.partition("-- Meanwhile: ")[2].partition("\n")[0]
+
 
 class Store(Protocol):
     """Where tasks and runs are recorded."""

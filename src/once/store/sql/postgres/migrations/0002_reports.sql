@@ -1,5 +1,6 @@
 -- What the reports look up, so that they cost what they find and not what the table holds. No index holds a column that
 -- a beat writes: beats stay on their page.
+-- Meanwhile: starts, beats and ends wait, for about 5 s a million runs
 
 -- Which slots are done.
 CREATE INDEX run_succeeded ON once.run (task, slot) WHERE outcome = 'succeeded';
