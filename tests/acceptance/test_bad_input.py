@@ -52,7 +52,7 @@ def refused(ran: Ran, status: int, *said: str) -> None:
         (["--schedule", "* * * * *", "-s", "18"], "--stop-signal CONT would not end the command"),
         (["--schedule", "* * * * *", "--standby", "-n", "-w", "5s"], "--wait 5s and --no-wait contradict each other"),
         (["--schedule", "* * * * *", "-w", "5s"], "Try: --standby, or --overlap wait"),
-        (["--schedule", "* * * * *", "--db", "sqlite:once.db"], "/once.db"),
+        (["--schedule", "* * * * *", "-v", "--db", "sqlite:once.db"], "/once.db"),
         (["--schedule", "* * * * *", "--overlap", "replace"], "replace"),
         (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
     ],

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from once import errors
-from once.commands import flush, telling
+from once.commands import acting, flush, telling
 from once.run import Outcome
 from tests.meta.tree import ROOT, commands, options_of
 
@@ -105,7 +105,7 @@ def keys_in(module: str) -> set[str]:
 
 
 TELLING = sorted(verb for verb, command in commands().items() if "--json" in options_of(command))
-OTHERS = {"runs": {*telling.RUN_KEYS, "stuck"}, "flush": set(flush.KEYS)}
+OTHERS = {"runs": {*telling.RUN_KEYS, "stuck", *acting.EVENT_KEYS}, "flush": set(flush.KEYS)}
 """Keys that stand elsewhere."""
 
 
@@ -114,7 +114,7 @@ def test_every_key_of_json_stands_on_the_page(verb: str) -> None:
     """Programs rely on them, so whoever writes one finds them all."""
     keys = keys_in(verb) | OTHERS.get(verb, set())
     text = page_of(verb).read_text()
-    words = set(re.findall(r"\bQl (\w+)", text))
+    words = set(re.findall(r"\bQl (\w+)", text)) | set(re.findall(r"\(dq(\w+)\\\(dq", text))
     words |= {word for line in re.findall(r"^\.It Cm (.*)$", text, re.MULTILINE) for word in line.split(" , ")}
 
     assert keys

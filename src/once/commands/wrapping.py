@@ -181,13 +181,14 @@ def prepared(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) 
         voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
         return None
     where = place(typed.db, known=found)
+    runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))  # an address may be refused
     if typed.db and carries_password(typed.db):
         voice.mention(
             "the password in --db shows in the list of processes; set db in /etc/once.toml, or --db file:PATH"
         )
     if asked.note:
         voice.say(asked.note)
-    return Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))
+    return runner
 
 
 def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
