@@ -14,7 +14,7 @@ from once.event import Event, Operator, What
 from once.run import Hold, Outcome, Run
 from once.store import rows
 from once.store.base import Cancelled, Claim, Excused
-from once.store.claiming import insert_run
+from once.store.claiming import expire, insert_run
 from once.store.session import Session
 
 RETRIES_AMONG = 100
@@ -71,6 +71,7 @@ def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excuse
     task = claims[0].task
     locked = session.row("lock_task", {"task": task})
     assert locked is not None
+    expire(session, claims[0])
     number, alive = locked["last_number"], 0
     done: list[datetime] = []
     for claim in claims:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from once.errors import TaskNameTaken
 from once.instants import rfc3339
-from once.run import Hold, Holder, Outcome
+from once.run import Hold, Outcome
 from once.store import intervals, migrations, rows
 from once.store.base import Claim, Claimed
 from once.store.rows import Values
@@ -28,7 +28,7 @@ def claim(session: Session, claim: Claim, *, store: str) -> Claimed:
     """
     values = rows.of_claim(claim)
     last_number = lock_task(session, values, store=store)
-    _expire(session, claim.holder, values)
+    expire(session, claim)
     fenced = _touch_newest(session, values)
     own = session.row("own_run", values)
     facts = look(session, claim, store=store, locked=True, fenced=fenced)
@@ -82,8 +82,10 @@ def _taken_name(session: Session, values: Values) -> str:
     return str(row["name"])
 
 
-def _expire(session: Session, finder: Holder, values: Values) -> None:
-    found = f"found by {values['host']} (pid {finder.pid})"
+def expire(session: Session, claim: Claim) -> None:
+    """Write down which runs of the task are over though nobody said so; what says running afterwards is alive."""
+    values = rows.of_claim(claim)
+    found = f"found by {values['host']} (pid {claim.holder.pid})"
     ended, rebooted = f"its lease had ended, {found}", f"its host was started again, {found}"
     session.write("expire", {**values, "ended": ended, "rebooted": rebooted})
 

@@ -1,7 +1,8 @@
-"""The story of an end: recorded at once while the row is ours, under the task's lock when it has become `lost`.
+"""The story of an end: recorded at once while the row is ours, under the task's lock when it has been ended by others.
 
-A run that was declared lost may have been at work all the same, and its end is evidence. If nobody has repeated the
-slot, the truth replaces `lost`; otherwise it goes beside it, and the run that took over is not touched.
+A run that was declared lost, or was cancelled when its lease had ended, may have been at work all the same, and its end
+is evidence. If nobody has repeated the slot, the truth replaces `lost`; otherwise it goes beside it, and the run that
+took over is not touched. An operator's word is not replaced: beside it, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from once.run import Ending, Hold, Outcome
 from once.store import rows
 from once.store.base import Recorded
 from once.store.session import Session
+
+ENDED_BY_OTHERS = (Outcome.LOST, Outcome.CANCELLED)
 
 
 def finish(session: Session, hold: Hold, ending: Ending) -> bool:
@@ -25,8 +28,8 @@ def finish_late(session: Session, hold: Hold, ending: Ending) -> Recorded:
         return Recorded.UNKNOWN
     if row["outcome"] == Outcome.RUNNING:
         return Recorded.AS_ENDED if finish(session, hold, ending) else Recorded.UNKNOWN
-    if row["outcome"] != Outcome.LOST or row["finished_at"] or row["late_outcome"]:
+    if row["outcome"] not in ENDED_BY_OTHERS or row["finished_at"] or row["late_outcome"]:
         return Recorded.ALREADY
-    statement = "note_late" if row["superseded"] else "replace_lost"
-    session.write(statement, {**rows.of_hold(hold), **rows.of_ending(ending)})
-    return Recorded.LATE if row["superseded"] else Recorded.INSTEAD_OF_LOST
+    beside = row["superseded"] or row["outcome"] == Outcome.CANCELLED
+    session.write("note_late" if beside else "replace_lost", {**rows.of_hold(hold), **rows.of_ending(ending)})
+    return Recorded.LATE if beside else Recorded.INSTEAD_OF_LOST

@@ -138,13 +138,14 @@ def run(row: Row) -> Run:
         late_outcome=Outcome(row["late_outcome"]) if row["late_outcome"] else None,
         tail=bytes(row.get("tail") or b""),
         by_hand=bool(row["by_hand"]),
+        caught_up=bool(row["caught_up"]),
     )
 
 
 _SAME_IN_ROW_AND_RUN = (
     "task", "number", "reason", "slot", "slot_local", "fold", "attempt", "attempts", "retry_at", "host", "pid", "boot",
     "command_hash", "fired_at", "claimed_at", "started_at", "beat_at", "lease_until", "finished_at", "duration",
-    "exit_status", "signal", "late_status", "late_at", "tail_dropped", "clock_offset", "once_version",
+    "exit_status", "signal", "late_status", "late_at", "tail_dropped", "clock_offset", "stop_asked", "once_version",
 )  # fmt: skip
 
 

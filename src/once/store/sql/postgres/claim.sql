@@ -211,7 +211,8 @@ WHERE task.folded = %(folded)s
     AND task.name <> %(task)s;
 
 -- name: expire
--- Every run of the task whose lease has ended, or whose host was started again since, is lost. Locked rows are alive.
+-- Every run of the task whose lease has ended, or whose host was started again since, is lost; it is cancelled if it was
+-- asked to stop, or its slot would be run again against an operator's word. Locked rows are alive.
 WITH ended AS (
     SELECT run.number, run.lease_until <= once.now() AS by_lease
     FROM once.run
@@ -224,8 +225,8 @@ WITH ended AS (
     FOR UPDATE SKIP LOCKED
 )
 UPDATE once.run
-SET outcome = 'lost',
-    reason = CASE WHEN ended.by_lease THEN %(ended)s ELSE %(rebooted)s END
+SET outcome = CASE WHEN run.stop_asked IS NULL THEN 'lost' ELSE 'cancelled' END,
+    reason = concat(run.stop_asked || '; ', CASE WHEN ended.by_lease THEN %(ended)s ELSE %(rebooted)s END)
 FROM ended
 WHERE run.task = %(task)s
     AND run.number = ended.number;

@@ -76,7 +76,7 @@ WHERE run.task = %(task)s
     AND run.outcome = 'lost';
 
 -- name: note_late
--- The late end of a lost run that was repeated: evidence, nothing more.
+-- The late end of a lost run that was repeated, or of a cancelled one: evidence, nothing more.
 UPDATE once.run
 SET late_outcome = %(outcome)s,
     late_status = %(exit_status)s,
@@ -84,7 +84,7 @@ SET late_outcome = %(outcome)s,
 WHERE run.task = %(task)s
     AND run.number = %(number)s
     AND run.token = %(token)s
-    AND run.outcome = 'lost';
+    AND run.outcome IN ('lost', 'cancelled');
 
 -- name: runs
 -- One page of a task's history, newest first, without the tails.

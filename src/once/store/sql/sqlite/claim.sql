@@ -216,10 +216,11 @@ WHERE task.folded = :folded
     AND task.name <> :task;
 
 -- name: expire
--- Every run of the task whose lease has ended, or whose host was started again since, is lost.
+-- Every run of the task whose lease has ended, or whose host was started again since, is lost; it is cancelled if it was
+-- asked to stop, or its slot would be run again against an operator's word.
 UPDATE run
-SET outcome = 'lost',
-    reason = CASE WHEN run.boot <> :boot THEN :rebooted ELSE :ended END
+SET outcome = CASE WHEN run.stop_asked IS NULL THEN 'lost' ELSE 'cancelled' END,
+    reason = COALESCE(run.stop_asked || '; ', '') || CASE WHEN run.boot <> :boot THEN :rebooted ELSE :ended END
 WHERE run.task = :task
     AND run.outcome = 'running'
     AND CASE

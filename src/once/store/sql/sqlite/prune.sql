@@ -10,7 +10,7 @@ LIMIT 1;
 -- One page of a task's history, oldest first: as much of each row as tells whether it may go.
 SELECT
     run.number, run.slot, run.outcome, run.claimed_at,
-    run.outcome = 'lost' AND run.finished_at IS NULL AND run.late_at IS NULL AS end_may_come,
+    run.outcome IN ('lost', 'cancelled') AND run.finished_at IS NULL AND run.late_at IS NULL AS end_may_come,
     run.retry_at IS NOT NULL AND (run.lease_until > once_now() OR run.lease_boottime > once_boottime()) AS retries
 FROM run
 WHERE run.task = :task

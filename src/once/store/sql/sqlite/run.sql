@@ -68,7 +68,7 @@ WHERE run.task = :task
     AND run.outcome = 'lost';
 
 -- name: note_late
--- The late end of a lost run that was repeated: evidence, nothing more.
+-- The late end of a lost run that was repeated, or of a cancelled one: evidence, nothing more.
 UPDATE run
 SET late_outcome = :outcome,
     late_status = :exit_status,
@@ -76,7 +76,7 @@ SET late_outcome = :outcome,
 WHERE run.task = :task
     AND run.number = :number
     AND run.token = :token
-    AND run.outcome = 'lost';
+    AND run.outcome IN ('lost', 'cancelled');
 
 -- name: runs
 -- One page of a task's history, newest first, without the tails.
