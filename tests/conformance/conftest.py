@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,11 +42,15 @@ class HeldClock:
 
 @dataclass
 class Bench:
-    """The store under test with its time in the test's hand. `meddle` runs SQL that no verb would."""
+    """The store under test with its time in the test's hand.
+
+    `meddle` runs SQL that no verb would, `holding` does in a transaction that stays open meanwhile.
+    """
 
     kind: str
     open_with: Callable[[HeldClock], Store]
     meddle: Callable[..., list[tuple[Any, ...]]]
+    holding: Callable[[str], AbstractContextManager[None]]
     clock: HeldClock = field(default_factory=HeldClock)
 
     def open(self) -> Store:
@@ -69,10 +75,11 @@ class Bench:
 def bench(store_kind: str, address: str, store_factory: Callable[..., Store], request: pytest.FixtureRequest) -> Bench:
     """The store under test, its time in the test's hand."""
     if store_kind == "sqlite":
-        meddle = _in_sqlite(address.removeprefix("sqlite:"))
+        connect = partial(sqlite3.connect, address.removeprefix("sqlite:"), isolation_level=None)
     else:
-        meddle = _in_postgres(request.getfixturevalue("server"), address.rpartition("/")[2])
-    made = Bench(store_kind, store_factory, meddle)
+        server: Server = request.getfixturevalue("server")
+        connect = partial(server.connect, address.rpartition("/")[2])
+    made = Bench(store_kind, store_factory, partial(_meddle, connect), partial(_holding, connect))
     made.open().connect()
     made.start_server_clock()
     return made
@@ -84,21 +91,21 @@ def store(bench: Bench) -> Store:
     return bench.open()
 
 
-def _in_sqlite(path: str) -> Callable[..., list[tuple[Any, ...]]]:
-    def meddle(sql: str) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(path, isolation_level=None)
-        try:
-            return connection.execute(sql.replace("once.", "")).fetchall()
-        finally:
-            connection.close()
-
-    return meddle
+def _meddle(connect: Callable[[], Any], sql: str) -> list[tuple[Any, ...]]:
+    with closing(connect()) as connection:
+        return _executed(connection, sql)
 
 
-def _in_postgres(server: Server, database: str) -> Callable[..., list[tuple[Any, ...]]]:
-    def meddle(sql: str) -> list[tuple[Any, ...]]:
-        with server.connect(database) as connection:
-            cursor = connection.execute(sql)
-            return cursor.fetchall() if cursor.description else []
+@contextmanager
+def _holding(connect: Callable[[], Any], sql: str) -> Iterator[None]:
+    with closing(connect()) as connection:
+        _executed(connection, "BEGIN")
+        _executed(connection, sql)
+        yield
+        _executed(connection, "ROLLBACK")
 
-    return meddle
+
+def _executed(connection: Any, sql: str) -> list[tuple[Any, ...]]:
+    plain = sql.replace("once.", "") if isinstance(connection, sqlite3.Connection) else sql
+    cursor = connection.execute(plain)
+    return cursor.fetchall() if cursor.description else []

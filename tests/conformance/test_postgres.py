@@ -23,11 +23,12 @@ from once.errors import (
     SchemaTooOld,
     Unreachable,
 )
+from once.event import Operator
 from once.run import Outcome
 from once.store.base import Beat, Store
 from once.store.connect import open_store
-from once.verdict import Go
-from tests.conformance.claims import LEASE, claim, ending, held, slot
+from once.verdict import Go, Overlap
+from tests.conformance.claims import LEASE, NOON, claim, ending, held, slot
 from tests.databases import Server, free_port
 
 NOWHERE = Path("/nowhere")
@@ -255,6 +256,32 @@ class TestRights:
             connection.rollback()
 
         assert hosts.run("report", 1).outcome is Outcome.SUCCEEDED
+
+    def test_with_the_grants_an_operator_can_do_theirs(
+        self, server: Server, database: str, role: str, store: Store, opened: Callable[..., Store]
+    ) -> None:
+        """Whoever may run `once` on a host may do by hand what its verbs do."""
+        store.grant(role)
+        here, by = opened(_as(role, server, database)), Operator("alice", "web1")
+        here.finish(held(here, claim(slot(-2))), ending())
+        hold = held(here, claim(slot(-1)))
+        here.claim(claim(overlap=Overlap.REPLACE))
+        cancelled = here.cancel("report", by=by)
+        stop = here.beat(hold, LEASE).stop
+        here.finish(hold, ending(Outcome.CANCELLED))
+        done = [
+            here.pause("report", by=by),
+            here.resume("report", by=by),
+            here.pause(None, by=by),
+            here.resume(None, by=by),
+            here.retire("report", by=by),
+        ]
+        excused = here.excuse([claim()], by=by)
+        here.note_rerun(held(here, claim(rerun=True)), slot().at, by=by)
+
+        assert (len(cancelled.asked), stop) == (1, f"replaced by slot {NOON:%Y-%m-%dT%H:%M:%SZ}")
+        assert (done, excused.slots) == ([True] * 5, (NOON,))
+        assert len(here.events("report", since=NOON)) == 8
 
     def test_a_role_that_may_not_make_a_schema(
         self, server: Server, empty_database: str, role: str, opened: Callable[..., Store]
