@@ -65,7 +65,7 @@ def _delivery(where: Place, journal: Journal, *, gives_up: bool) -> Delivery:
 def _item(entry: Entry, delivery: str) -> dict[str, Any]:
     known = {
         "task": entry.hold.task,
-        "number": entry.hold.number,
+        "number": entry.hold.number if entry.claim is None else None,
         "outcome": str(entry.ending.outcome),
         "exit_status": entry.ending.exit_status,
         "finished_at": entry.ending.finished_at,
@@ -82,7 +82,7 @@ def _unread_item(unread: Unread, journal: Journal) -> dict[str, Any]:
 
 
 def _line(item: dict[str, Any]) -> str:
-    run = f"{item['task']} run {item['number']}: {item['outcome']}"
+    run = f"{item['task']} {'unguarded' if item['number'] is None else f'run {item["number"]}'}: {item['outcome']}"
     match item["delivery"]:
         case "recorded" | "dropped":
             return f"{run}, {item['delivery']}"

@@ -1,0 +1,89 @@
+"""`--db-down run`: without a database the command runs all the same, unguarded, and is told afterwards."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+from tests.acceptance.conftest import Host, MinuteSlot, Ran, ended
+from tests.acceptance.own_server import OwnServer
+from tests.acceptance.test_journal import waiting
+from tests.acceptance.test_one_slot import run_line
+
+ALL_THE_SAME = ("--db-down", "run", "--db-wait", "1s")
+
+
+def test_it_runs_and_is_told_when_the_database_is_back(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
+    """With no number that a fence would take; the slot is done then."""
+    line = run_line(this_minute, *ALL_THE_SAME)
+    own_server.stop()
+    ran = own_host.once(*line, "--", "sh", "-c", "echo run $ONCE_RUN slot $ONCE_SLOT_EPOCH; exit 3")
+    entries = len(waiting(own_host))
+    own_server.start()
+    delivered = own_host.once("flush")
+    run = own_host.run("report")
+
+    assert (ran.status, ran.out.decode()) == (3, f"run 0 slot {int(this_minute.at.timestamp())}\n")
+    assert "UNGUARDED" in ran.err
+    assert (entries, waiting(own_host)) == (1, [])
+    assert (delivered.status, delivered.out) == (0, b"report unguarded: failed, recorded\n")
+    assert (run["outcome"], run["exit_status"], run["attempt"], run["lease_until"]) == ("failed", 3, 1, None)
+    assert run["reason"] == "unguarded: the database was out of reach"
+    assert run["claimed_at"] == run["started_at"]
+
+
+def test_without_the_option_nothing_runs(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
+    """Status 75, as ever."""
+    own_server.stop()
+    ran = own_host.once(*run_line(this_minute, "--db-wait", "1s"), "--", "touch", "ran")
+
+    assert (ran.status, (own_host.root / "ran").exists()) == (75, False)
+
+
+def test_if_it_doubled_the_overlap_shows(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
+    """Another host held the slot when the database went away; both runs are on record, and the slot is done."""
+    script = "echo up; read _; exit 0"
+    held = own_host.start(*run_line(this_minute), "--", "sh", "-c", script, stdin=subprocess.PIPE)
+    assert held.stdout and held.stdout.readline() == b"up\n" and held.stdin
+    own_server.stop()
+    doubled = own_host.once(*run_line(this_minute, *ALL_THE_SAME), "--", "true")
+    own_server.start()
+    held.stdin.write(b"\n")
+    held.stdin.flush()
+    first = ended(held)
+    own_host.once("flush")
+    found = own_host.once("overlaps")
+
+    assert (first.status, doubled.status) == (0, 0)
+    assert [(run["attempt"], run["outcome"]) for run in own_host.runs("report")] == [(1, "succeeded"), (2, "succeeded")]
+    assert found.status == 1
+    assert own_host.once(*run_line(this_minute), "--", "touch", "ran") == Ran(0, b"", "")
+
+
+def test_a_signal_stops_it_like_any_other(own_host: Host, own_server: OwnServer, this_minute: MinuteSlot) -> None:
+    """And the record says so."""
+    own_server.stop()
+    process = own_host.start(*run_line(this_minute, *ALL_THE_SAME), "--", "sh", "-c", "echo up; exec sleep 600")
+    assert process.stdout and process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGTERM)
+    own_server.start()
+    status = ended(process).status
+    run = own_host.run("report")
+
+    assert (status, run["outcome"], run["signal"]) == (143, "stopped", 15)
+
+
+def test_a_command_that_is_not_there_is_told_too(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
+    """As one that was claimed would be."""
+    own_server.stop()
+    process = own_host.start(*run_line(this_minute, *ALL_THE_SAME), "--", "./nothing-here")
+    own_server.start()
+    status = ended(process).status
+    own_host.once("flush")
+
+    assert status == 127
+    assert own_host.run("report")["exit_status"] == 127
