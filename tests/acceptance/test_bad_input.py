@@ -53,7 +53,7 @@ def refused(ran: Ran, status: int, *said: str) -> None:
         (["--schedule", "* * * * *", "--standby", "-n", "-w", "5s"], "--wait 5s and --no-wait contradict each other"),
         (["--schedule", "* * * * *", "-w", "5s"], "Try: --standby, or --overlap wait"),
         (["--schedule", "* * * * *", "-v", "--db", "sqlite:once.db"], "/once.db"),
-        (["--schedule", "* * * * *", "--overlap", "replace"], "replace"),
+        (["--schedule", "* * * * *", "--overlap", "never"], "never"),
         (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
     ],
 )
