@@ -82,7 +82,8 @@ def _unread_item(unread: Unread, journal: Journal) -> dict[str, Any]:
 
 
 def _line(item: dict[str, Any]) -> str:
-    run = f"{item['task']} {'unguarded' if item['number'] is None else f'run {item["number"]}'}: {item['outcome']}"
+    which = "unguarded" if item["number"] is None else f"run {item['number']}"
+    run = f"{item['task']} {which}: {item['outcome']}"
     match item["delivery"]:
         case "recorded" | "dropped":
             return f"{run}, {item['delivery']}"
