@@ -31,11 +31,16 @@ def asked(error: type[errors.OnceError]) -> set[str]:
 
 
 def constructions() -> list[tuple[str, str, set[str]]]:
-    """Where errors are made: the place, the class, the details given. What is passed on with ** is left out."""
+    """Where errors are made: the place, the class, the details given. What is passed on with ** is left out.
+
+    A class that is raised bare is made without details.
+    """
     names = {error.__name__ for error in CLASSES}
-    found = []
+    found: list[tuple[str, str, set[str]]] = []
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in names:
+                found.append((f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc.id, set()))
             if not isinstance(node, ast.Call):
                 continue
             called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
