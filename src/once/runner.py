@@ -71,7 +71,7 @@ class Runner:
         if status:
             voice.insist(f"{line}; status {status} says so")
         else:
-            is_told = answer.recorded or answer.waited or claim.by_hand or skip.reason in wording.SPEAKS
+            is_told = wording.is_told(skip, claim, answer.facts, recorded=answer.recorded) or answer.waited
             (voice.say if is_told else voice.mention)(line)
         drift = wording.drift(skip, claim, answer.facts)
         if drift:

@@ -57,7 +57,7 @@ class Turn:
             answer = self._seek_next_attempt(status)
             if isinstance(answer, TurnedAway):
                 line = wording.skipped(answer.skip, self._start.claim)
-                is_news = answer.skip.reason is Reason.CANCELLED
+                is_news = answer.skip.reason in (Reason.CANCELLED, Reason.PAUSED, Reason.RETIRED)
                 (self._ports.voice.say if is_news else self._ports.voice.mention)(line)
                 return status
 

@@ -13,6 +13,9 @@ from once.verdict import Brief, Facts, Go, Reason, Skip, Verdict, Wait
 SPEAKS = frozenset((Reason.FIRST_SIGHT,))
 """Skips that are said though nothing is recorded."""
 
+WANTED = frozenset((Reason.PAUSED, Reason.RETIRED))
+"""Skips that an operator has asked for: cron would mail a line for each slot, so each host says it once a day."""
+
 TAKEN = frozenset((Reason.DONE, Reason.HELD, Reason.FAILED))
 """Skips of a slot that another start has taken."""
 
@@ -47,6 +50,13 @@ def skipped(skip: Skip, claim: Claim) -> str:
         ways_on=_ways_on(claim) if skip.reason in (Reason.FIRST_SIGHT, Reason.NOT_IN_FORCE) else "",
     )
     return line.rstrip()
+
+
+def is_told(skip: Skip, claim: Claim, facts: Facts, *, recorded: bool) -> bool:
+    """Whether a skip is said also where nobody asks: by whoever records it, and to whoever types."""
+    if claim.by_hand or skip.reason in SPEAKS:
+        return True
+    return recorded and not (skip.reason in WANTED and facts.seen_today)
 
 
 def off_schedule(claim: Claim) -> str | None:

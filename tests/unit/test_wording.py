@@ -223,3 +223,22 @@ class TestDrift:
 def test_a_rehearsal_says_what_would_happen(verdict: Go | Wait | Skip, expected: str) -> None:
     """The same words as the real thing."""
     assert wording.rehearsal(verdict, start()) == expected
+
+
+def test_a_pause_is_said_once_a_day_and_names_who_wants_it() -> None:
+    """Cron mails what is said: a line for each slot of a maintenance window would be noise."""
+    paused = Skip(Reason.PAUSED, recorded=True, why="by alice on web1: database upgrade")
+
+    assert wording.skipped(paused, start()).endswith("the task is paused by alice on web1: database upgrade")
+    assert wording.is_told(paused, start(), FACTS, recorded=True)
+    assert not wording.is_told(paused, start(), FACTS.replaced(seen_today=True), recorded=True)
+    assert wording.is_told(paused, start(by_hand=True), FACTS.replaced(seen_today=True), recorded=True)
+
+
+@pytest.mark.parametrize("reason", [Reason.OVERLAP, Reason.LATE, Reason.TOO_SOON])
+def test_whoever_records_a_skip_by_policy_says_so_each_time(reason: Reason) -> None:
+    """A slot is lost by it."""
+    seen = FACTS.replaced(seen_today=True)
+
+    assert wording.is_told(Skip(reason, recorded=True), start(), seen, recorded=True)
+    assert not wording.is_told(Skip(reason, recorded=True), start(), seen, recorded=False)

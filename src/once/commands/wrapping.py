@@ -178,7 +178,8 @@ def prepared(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) 
     """What runs it; None where this host is switched off."""
     voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, os.isatty(STDERR))
     if found.off:
-        voice.mention("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
+        tell = voice.say if asked.by_hand else voice.mention
+        tell("nothing was run: this host is switched off (off = true, or ONCE_OFF)")
         return None
     where = place(typed.db, known=found)
     runner = Runner(_start(typed, asked, where, voice), _ports(where, arrivals, voice))  # an address may be refused
