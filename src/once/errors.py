@@ -325,6 +325,10 @@ class Unreachable(NotNow):
     """{store} is out of reach: {why}"""
 
 
+class Busy(Unreachable):
+    """{store} is busy: {why}"""
+
+
 class ClockOff(NotNow):
     """This host's clock says {host_time}, the database's {store_time}: {offset} apart, more than {limit}"""
 

@@ -56,7 +56,7 @@ def test_a_locked_task_holds_claims_up_for_a_second_and_nothing_else(store: Stor
     locks.execute(LOCK_TASK)
     facts = store.look(claim())
     beat = store.beat(hold, LEASE)
-    with pytest.raises(Unreachable, match="lock timeout"):
+    with pytest.raises(Unreachable, match="busy: another transaction holds"):
         store.claim(claim(slot(1)))
 
     assert (facts.latest_alive, beat) == (True, Beat(ours=True))

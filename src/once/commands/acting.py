@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from once import host, missing
 from once.commands.opening import Place, place
-from once.errors import NoSuchTask, TasksUnclear
+from once.errors import Busy, NoSuchTask, TasksUnclear
 from once.event import Event, Operator, What
 from once.instants import in_words, parse_instant
 from once.noun import Noun
@@ -19,6 +19,11 @@ from once.render import moment
 from once.run import Task, task_name
 from once.schedule import Schedule
 from once.store.base import Store
+
+TRIES = 10
+"""Each waits a second or two for whoever holds the task."""
+
+Done = TypeVar("Done")
 
 reason = click.option("--reason", metavar="TEXT", help="Why; the record keeps it.")
 
@@ -66,6 +71,15 @@ class Act(Noun):
     def task(self, name: str) -> str:
         """Its full name."""
         return self.known(name).name
+
+    def patiently(self, act: Callable[[], Done]) -> Done:
+        """Do it, again if a start or a prune holds the task meanwhile. Raises Busy in the end."""
+        for _ in range(TRIES - 1):
+            try:
+                return act()
+            except Busy:
+                self.store.close()
+        return act()
 
     def targets(self, tasks: Sequence[str], *, everything: bool, verb: str) -> list[Target]:
         """Each of these tasks, or all as one. Raises TasksUnclear, NoSuchTask, TaskNameInvalid."""

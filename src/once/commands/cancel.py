@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import click
 
@@ -29,7 +30,8 @@ def cancel(*, task: str, number: int | None, reason: str | None, db: str | None,
     """
     asked = act(db, reason)
     name = asked.task(task)
-    came = asked.store.cancel(name, number, by=asked.by, boot=host.holder(os.environ).boot)
+    boot = host.holder(os.environ).boot
+    came = asked.patiently(partial(asked.store.cancel, name, number, by=asked.by, boot=boot))
     lines = [f"{name}: run {one} is cancelled" for one in came.ended] + [_asked(run) for run in came.asked]
     items = [{"task": name, "number": one, "asked": False} for one in came.ended]
     items += [{"task": name, "number": run.number, "asked": True} for run in came.asked]

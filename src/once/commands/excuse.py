@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain, islice
 
 import click
@@ -83,7 +84,8 @@ def _wanted(asked: Act, task: Task, since: datetime, until: datetime, now: datet
 
 def _excused(asked: Act, task: Task, slots: Iterator[datetime], now: datetime) -> Iterator[Excused]:
     while batch := list(islice(slots, AT_ONCE)):
-        yield asked.store.excuse([_claim(task, at, asked.by, now) for at in batch], by=asked.by)
+        claims = [_claim(task, at, asked.by, now) for at in batch]
+        yield asked.patiently(partial(asked.store.excuse, claims, by=asked.by))
 
 
 def _claim(task: Task, at: datetime, by: Operator, now: datetime) -> Claim:

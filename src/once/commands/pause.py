@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import click
 
@@ -36,7 +37,7 @@ def pause(
     asked = act(db, reason)
     targets = asked.targets(tasks, everything=everything, verb="pause")
     for target in targets:
-        asked.store.pause(target.task, scope=target.scope, by=asked.by, length=length or None)
+        asked.patiently(partial(asked.store.pause, target.task, scope=target.scope, by=asked.by, length=length or None))
     now = asked.store.now()
     lines = [f"{target}: paused {until(now, length)}" for target in targets]
     named = [target.task for target in targets if target.task is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 import click
 
@@ -29,7 +30,10 @@ def resume(*, tasks: tuple[str, ...], everything: bool, reason: str | None, db: 
     asked = act(db, reason)
     targets = asked.targets(tasks, everything=everything, verb="resume")
     items = [
-        {**target.item(), "resumed": asked.store.resume(target.task, scope=target.scope, by=asked.by)}
+        {
+            **target.item(),
+            "resumed": asked.patiently(partial(asked.store.resume, target.task, scope=target.scope, by=asked.by)),
+        }
         for target in targets
     ]
     left = _still_paused(asked, targets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from once.commands.acting import act, reason
@@ -23,7 +25,7 @@ def retire(*, tasks: tuple[str, ...], reason: str | None, db: str | None, as_jso
     """
     asked = act(db, reason)
     names = [asked.task(name) for name in tasks]
-    done = [asked.store.retire(name, by=asked.by) for name in names]
+    done = [asked.patiently(partial(asked.store.retire, name, by=asked.by)) for name in names]
     lines = [f"{name}: retired{'' if new else ' before'}" for name, new in zip(names, done, strict=True)]
     items = [{"task": name, "retired": new} for name, new in zip(names, done, strict=True)]
     return Answer(verb="retire", items=items, lines=lines, as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from once.errors import AddressInvalid, OnceError, RightsMissing, StoreUnusable, Unreachable
+from once.errors import AddressInvalid, Busy, OnceError, RightsMissing, StoreUnusable, Unreachable
 
 LATER_CLASSES = (
     "08",  # connection exceptions; a pooler's own refusals come as 08P01
@@ -17,13 +17,15 @@ LATER = frozenset(
         "25P03",  # we idled in the transaction: stopped, or starved
         "40001",  # serialization failure
         "40P01",  # deadlock
-        "55P03",  # lock_timeout
         "57014",  # statement_timeout of the role or of the pooler
         "58030",  # the server's own disk failed it
     )
 )
 OTHER_SCHEMA = frozenset(("3F000", "42P01", "42703", "42883"))
 """A schema, table, column or function is not there: nothing was made yet, or another version made it."""
+
+LOCKED = "55P03"
+"""We have waited for a lock as long as lock_timeout allows."""
 
 DENIED = "42501"
 
@@ -54,6 +56,8 @@ def translated(error: psycopg.Error, *, store: str, role: str) -> OnceError:
     why = error.diag.message_primary or _first_line(error)
     if state is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return Unreachable(store=store, why=why)
+    if state == LOCKED:
+        return Busy(store=store, why="another transaction holds what this needs")
     if state is not None and (state in LATER or state.startswith(LATER_CLASSES)):
         return Unreachable(store=store, why=why)
     if state == DENIED:

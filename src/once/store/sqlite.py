@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from once.clock import Clock
-from once.errors import NotInitialised, OnceError, StoreUnusable, Unreachable
+from once.errors import Busy, NotInitialised, OnceError, StoreUnusable, Unreachable
 from once.store import migrations, sqlite_file
 from once.store.queries import statements
 from once.store.session import Row
@@ -32,10 +32,8 @@ newcomers for ever: it is asked again from the start, until BUSY has passed."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
+HELD = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL))
 LATER = {
-    sqlite3.SQLITE_BUSY: "another process holds it",
-    sqlite3.SQLITE_LOCKED: "another process holds it",
-    sqlite3.SQLITE_PROTOCOL: "another process holds it",
     sqlite3.SQLITE_FULL: "its disk is full",
     sqlite3.SQLITE_IOERR: "its disk failed to read or write",
     sqlite3.SQLITE_NOMEM: "there is no memory left",
@@ -91,6 +89,8 @@ class SqliteDatabase:
             return NotInitialised(store=self.name)
         self.close()
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in HELD:
+            return Busy(store=self.name, why="another process holds it")
         if code in LATER:
             return Unreachable(store=self.name, why=LATER[code])
         why, repair = self._unusable(error, code)
