@@ -20,6 +20,8 @@ _once() {
         run:-w | run:--wait) words='' ;;
         run:--attempts) words='' ;;
         run:--retry-delay) words='' ;;
+        run:--catch-up) words='none last all' ;;
+        run:--catch-up-window) words='' ;;
         run:--min-interval) words='' ;;
         run:--splay) words='' ;;
         run:--lease) words='' ;;
@@ -32,6 +34,7 @@ _once() {
         run:--db) words='local sqlite: file: service= postgresql://' ;;
         run:--db-wait) words='' ;;
         run:--max-skew) words='' ;;
+        run:--db-down) words='fail run' ;;
         lock:--task) words='' ;;
         lock:--overlap) words='skip wait' ;;
         lock:-w | lock:--wait) words='' ;;
@@ -47,6 +50,7 @@ _once() {
         lock:--db) words='local sqlite: file: service= postgresql://' ;;
         lock:--db-wait) words='' ;;
         lock:--max-skew) words='' ;;
+        lock:--db-down) words='fail run' ;;
         status:--db) words='local sqlite: file: service= postgresql://' ;;
         runs:-n | runs:--limit) words='' ;;
         runs:--db) words='local sqlite: file: service= postgresql://' ;;
@@ -80,11 +84,37 @@ _once() {
         metrics:--db) words='local sqlite: file: service= postgresql://' ;;
         prune:--keep) words='' ;;
         prune:--db) words='local sqlite: file: service= postgresql://' ;;
+        pause:--for) words='' ;;
+        pause:--reason) words='' ;;
+        pause:--db) words='local sqlite: file: service= postgresql://' ;;
+        resume:--reason) words='' ;;
+        resume:--db) words='local sqlite: file: service= postgresql://' ;;
+        cancel:--reason) words='' ;;
+        cancel:--db) words='local sqlite: file: service= postgresql://' ;;
+        retire:--reason) words='' ;;
+        retire:--db) words='local sqlite: file: service= postgresql://' ;;
+        excuse:--slot) words='' ;;
+        excuse:--since) words='' ;;
+        excuse:--until) words='' ;;
+        excuse:--reason) words='' ;;
+        excuse:--db) words='local sqlite: file: service= postgresql://' ;;
+        rerun:--slot) words='' ;;
+        rerun:--since) words='' ;;
+        rerun:--reason) words='' ;;
+        rerun:--lease) words='' ;;
+        rerun:--timeout) words='' ;;
+        rerun:-k | rerun:--kill-after) words='' ;;
+        rerun:-s | rerun:--stop-signal) words='TERM INT HUP QUIT USR1 USR2 KILL' ;;
+        rerun:--past-lease) words='freeze continue' ;;
+        rerun:--tail) words='' ;;
+        rerun:--db) words='local sqlite: file: service= postgresql://' ;;
+        rerun:--db-wait) words='' ;;
+        rerun:--max-skew) words='' ;;
         *)
             case $verb in
-                '') words='run lock status runs show gaps overlaps stuck next init flush timeline check metrics prune --version -h --help' ;;
-                run) words='--task --schedule --tz --slot --job-name --start-within --overlap --standby -w --wait -n --no-wait --attempts --retry-delay --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
-                lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
+                '') words='run lock status runs show gaps overlaps stuck next init flush timeline check metrics prune pause resume cancel retire excuse rerun --version -h --help' ;;
+                run) words='--task --schedule --tz --slot --job-name --start-within --overlap --standby -w --wait -n --no-wait --attempts --retry-delay --catch-up --catch-up-window --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --db-down --dry-run -v --verbose -q --quiet -h --help --' ;;
+                lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --db-down --dry-run -v --verbose -q --quiet -h --help --' ;;
                 status) words='--db --json -h --help' ;;
                 runs) words='-n --limit --db --json -h --help' ;;
                 show) words='--output --db --json -h --help' ;;
@@ -98,6 +128,12 @@ _once() {
                 check) words='--grace --failures --unreachable --db --json -h --help' ;;
                 metrics) words='--write --db -h --help' ;;
                 prune) words='--keep --dry-run --db --json -h --help' ;;
+                pause) words='--all --for --reason --db --json -h --help' ;;
+                resume) words='--all --reason --db --json -h --help' ;;
+                cancel) words='--reason --db --json -h --help' ;;
+                retire) words='--reason --db --json -h --help' ;;
+                excuse) words='--slot --since --until --reason --db --json -h --help' ;;
+                rerun) words='--slot --missed --since --again -y --yes --reason --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail --db --db-wait --max-skew --dry-run -v --verbose -q --quiet -h --help --' ;;
             esac
             ;;
     esac

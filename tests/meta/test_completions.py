@@ -103,8 +103,8 @@ def test_every_verb_and_option_stands_in_the_file(shell: str) -> None:
 
 @pytest.mark.parametrize("offer", SHELLS)
 def test_the_beginning_of_a_verb_is_completed(offer: Callable[[str], str]) -> None:
-    """`once r<TAB>` offers run and runs, and no other verb."""
-    offered = words_of(offer("once r"))
+    """`once ru<TAB>` offers run and runs, and no other verb."""
+    offered = words_of(offer("once ru"))
 
     assert offered & set(verbs()) == {"run", "runs"}
 
