@@ -102,10 +102,16 @@ class TasksUnclear(Refused):
     hint = "once {verb} TASK, or once {verb} --all"
 
 
-class SlotsUnclear(Refused):
-    """once {verb} needs --slot, or the time that it is about"""
+class ExcuseUnclear(Refused):
+    """once excuse needs --slot, or the time that it is about"""
 
-    hint = "once {verb} TASK --slot WHEN, or once {verb} TASK --since WHEN [--until WHEN]"
+    hint = "once excuse TASK --slot WHEN, or once excuse TASK --since WHEN [--until WHEN]"
+
+
+class RerunUnclear(Refused):
+    """once rerun is of one slot, or of those missed since a time"""
+
+    hint = "once rerun TASK --slot WHEN, or once rerun TASK --missed [--since WHEN]"
 
 
 class CommandNotRecorded(Refused):

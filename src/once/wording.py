@@ -49,7 +49,8 @@ def skipped(skip: Skip, claim: Claim) -> str:
         late=_lateness(claim) if claim.slot else "",
         ways_on=_ways_on(claim) if skip.reason in (Reason.FIRST_SIGHT, Reason.NOT_IN_FORCE) else "",
     )
-    return line.rstrip()
+    is_over = claim.wish.rerun and skip.reason in (Reason.DONE, Reason.SETTLED)
+    return f"{line}; --again runs it all the same" if is_over else line.rstrip()
 
 
 def is_told(skip: Skip, claim: Claim, facts: Facts, *, recorded: bool) -> bool:

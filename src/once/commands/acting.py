@@ -121,10 +121,11 @@ def event_line(event: Event) -> str:
 
 def _particulars(event: Event) -> str:
     run = f" run {event.run}" if event.run is not None else ""
+    if event.what is What.EXCUSE and event.until != event.slot:
+        return f" slots {moment(event.slot)} to {moment(event.until)}"
     slot = f" slot {moment(event.slot)}" if event.slot is not None else ""
-    if event.until is None or event.until == event.slot:
-        return f"{run}{slot}"
-    return f"{run}{slot} {'to' if event.what is What.EXCUSE else 'until'} {moment(event.until)}"
+    until = f" until {moment(event.until)}" if event.what is What.PAUSE and event.until is not None else ""
+    return f"{run}{slot}{until}"
 
 
 def until(now: datetime, length: timedelta | None) -> str:

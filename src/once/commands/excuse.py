@@ -13,7 +13,7 @@ import click
 from once import host, missing
 from once.commands.acting import Act, act, reason, slot_named
 from once.commands.options import as_json, database
-from once.errors import PeriodInvalid, SlotsUnclear, TaskHasNoSchedule
+from once.errors import ExcuseUnclear, PeriodInvalid, TaskHasNoSchedule
 from once.event import Operator
 from once.instants import parse_instant, rfc3339
 from once.render import Answer
@@ -52,7 +52,7 @@ def excuse(
       once excuse weekly-report --since 2026-12-24T00:00:00Z --until 2027-01-02T00:00:00Z --reason "office closed"
     """
     if (slot is None) == (since is None) or (slot is not None and until is not None):
-        raise SlotsUnclear(verb="excuse")
+        raise ExcuseUnclear
     asked = act(db, reason)
     known = asked.known(task)
     if known.line is None:

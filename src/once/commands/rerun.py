@@ -13,7 +13,7 @@ import click
 
 from once import clock, host, missing
 from once.clock import Fired, SystemClock
-from once.commands import acting, wrapping
+from once.commands import acting, telling, wrapping
 from once.commands.acting import Act
 from once.commands.wrapping import Asked
 from once.errors import (
@@ -22,8 +22,8 @@ from once.errors import (
     NobodyToAsk,
     NotConfirmed,
     OnceError,
+    RerunUnclear,
     SlotInFuture,
-    SlotsUnclear,
     TaskHasNoSchedule,
 )
 from once.instants import parse_instant, rfc3339
@@ -54,7 +54,7 @@ DB_WAIT = timedelta(seconds=30)
 @wrapping.limits
 @wrapping.database_options
 @wrapping.talk
-@wrapping.argv
+@click.argument("argv", metavar="[-- COMMAND [ARG]...]", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def rerun(
     arrivals: Arrivals,
@@ -77,7 +77,7 @@ def rerun(
       once rerun weekly-report --slot last
     """
     if (missed and slot is not None) or (since is not None and not missed):
-        raise SlotsUnclear(verb="rerun")
+        raise RerunUnclear
     fired = clock.fired(SystemClock())
     found = wrapping.resolved()
     asked = acting.act(given["db"], reason)
@@ -145,8 +145,8 @@ def _confirm(task: Task, slots: list[Slot | None], command: tuple[str, ...], now
         f"it runs here, on {os.uname().nodename} as {host.user_name()}, in {_directory()}, with this environment",
     ):
         write_line(line)
-    if task.is_paused(now):
-        write_line(f"the task is paused {task.pause_note or ''}".rstrip())
+    if standing := telling.standing(task, now):
+        write_line(f"the task is {standing}")
     if not (sys.stdin and sys.stdin.isatty() and os.isatty(STDERR)):
         raise NobodyToAsk
     if not click.confirm("Run it?", err=True):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
 
 import click
 
+from once.commands import telling
 from once.commands.acting import Act, Target, act, reason
 from once.commands.options import as_json, database
-from once.instants import in_words
 from once.render import Answer
-from once.run import Task
 
 
 @click.command(short_help="End a pause, or bring a retired task back.")
@@ -47,13 +45,10 @@ def resume(*, tasks: tuple[str, ...], everything: bool, reason: str | None, db: 
 def _still_paused(asked: Act, targets: list[Target]) -> list[str]:
     """The tasks that another pause keeps from starting."""
     now = asked.store.now()
+    left = ((task, telling.standing(task, now)) for task in asked.store.tasks() if task.is_paused(now))
     wanted = {target.task for target in targets}
     return [
-        f"{task.name}: still paused{_until(task, now)} {task.pause_note or ''}".rstrip()
-        for task in asked.store.tasks()
-        if (task.name in wanted or (None in wanted and task.name.startswith(asked.scope))) and task.is_paused(now)
+        f"{task.name}: still {standing}"
+        for task, standing in left
+        if task.name in wanted or (None in wanted and task.name.startswith(asked.scope))
     ]
-
-
-def _until(task: Task, now: datetime) -> str:
-    return f" for another {in_words(task.paused_until - now)}" if task.paused_until is not None else ""

@@ -74,9 +74,7 @@ def _lines(run: Run, now: datetime, events: Sequence[Event]) -> list[str]:
         "task": run.task,
         "run": f"{run.number}, attempt {run.attempt}" + (f" of {run.attempts}" if run.attempts else ""),
         "slot": f"{run.slot_local} local, {rfc3339(run.slot)}" if run.slot else "none",
-        "outcome": " ".join(
-            part for part in (telling.state(run, now), f"({run.reason})" if run.reason else "") if part
-        ),
+        "outcome": _outcome(run, now),
         "result": telling.result(run),
         "took": interval(run.duration),
         "fired": moment(run.fired_at),
@@ -99,6 +97,12 @@ def _lines(run: Run, now: datetime, events: Sequence[Event]) -> list[str]:
     lines = [f"{name + ':':<13}{_visible(value)}" for name, value in facts.items() if value != "-"]
     lines += [f"{'by hand:':<13}{_visible(acting.event_line(event))}" for event in events]
     return lines + _output(run)
+
+
+def _outcome(run: Run, now: datetime) -> str:
+    """With the reason, which may begin with the same word: `cancelled by alice on web1`."""
+    state, reason = telling.state(run, now), run.reason or ""
+    return reason if reason.startswith(f"{state} ") else f"{state} ({reason})" if reason else state
 
 
 def _signed(run: Run) -> str:

@@ -93,8 +93,9 @@ def _item(task: Task, run: Run | None, now: datetime) -> dict[str, Any]:
 def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
     schedule = f"{task.line.expression} {task.line.zone}" if task.line else "-"
     coming = moment(_next_slot(task, now))
+    standing = telling.standing(task, now)
     if run is None:
-        return [task.name, schedule, "-", "-", "-", "-", coming, ""]
+        return [task.name, schedule, "-", "-", "-", "-", coming, standing or ""]
     took = interval(run.duration) if run.duration is not None else _so_far(run, now)
     return [
         task.name,
@@ -104,7 +105,7 @@ def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
         took,
         run.host,
         coming,
-        _note(task, run, now),
+        "; ".join(note for note in (_alive(run, now), standing or _ended(run)) if note),
     ]
 
 
@@ -112,13 +113,15 @@ def _so_far(run: Run, now: datetime) -> str:
     return f"{interval(now - run.claimed_at)} so far" if run.claimed_at else "-"
 
 
-def _note(task: Task, run: Run, now: datetime) -> str:
+def _alive(run: Run, now: datetime) -> str:
     if telling.state(run, now) == "stuck" and run.lease_until:
         return f"no beat, lease ended {in_words(now - run.lease_until)} ago, pid {run.pid}"
     if telling.state(run, now) == "running" and run.lease_until:
         return f"lease {in_words(run.lease_until - now)} left, pid {run.pid}"
-    if task.paused_at is not None:
-        return "paused"
+    return ""
+
+
+def _ended(run: Run) -> str:
     if run.outcome.was_started and run.exit_status not in (None, 0):
         return telling.result(run)
     return telling.note(run)

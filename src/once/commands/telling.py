@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from once.instants import in_words
 from once.render import interval, moment
-from once.run import Outcome, Run
+from once.run import Outcome, Run, Task
 
 RUN_KEYS = (
     "task",
@@ -75,6 +76,16 @@ def row(run: Run, now: datetime) -> list[str]:
         moment(run.started_at or run.claimed_at),
         note(run),
     ]
+
+
+def standing(task: Task, now: datetime) -> str | None:
+    """`paused` or `retired`, for how long yet, by whom and why; None for a task that may start."""
+    if task.retired_at is not None:
+        return f"retired {task.retire_note or ''}".rstrip()
+    if not task.is_paused(now):
+        return None
+    left = f" for another {in_words(task.paused_until - now)}" if task.paused_until is not None else ""
+    return f"paused{left} {task.pause_note or ''}".rstrip()
 
 
 RUN_TITLES = ("RUN", "SLOT", "TRY", "OUTCOME", "RESULT", "TOOK", "HOST", "STARTED", "NOTE")

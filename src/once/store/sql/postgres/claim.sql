@@ -211,8 +211,7 @@ WHERE task.folded = %(folded)s
     AND task.name <> %(task)s;
 
 -- name: expire
--- Every run of the task whose lease has ended, or whose host was started again since, is lost; it is cancelled if it was
--- asked to stop, or its slot would be run again against an operator's word. Locked rows are alive.
+-- Whatever runs past its lease, or from before its host's reboot, is lost, or cancelled if asked to stop. Locked rows live.
 WITH ended AS (
     SELECT run.number, run.lease_until <= once.now() AS by_lease
     FROM once.run

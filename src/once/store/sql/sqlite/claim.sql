@@ -216,8 +216,7 @@ WHERE task.folded = :folded
     AND task.name <> :task;
 
 -- name: expire
--- Every run of the task whose lease has ended, or whose host was started again since, is lost; it is cancelled if it was
--- asked to stop, or its slot would be run again against an operator's word.
+-- Whatever runs past its lease, or from before its host's reboot, is lost, or cancelled if asked to stop.
 UPDATE run
 SET outcome = CASE WHEN run.stop_asked IS NULL THEN 'lost' ELSE 'cancelled' END,
     reason = COALESCE(run.stop_asked || '; ', '') || CASE WHEN run.boot <> :boot THEN :rebooted ELSE :ended END
