@@ -105,7 +105,7 @@ def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
         took,
         run.host,
         coming,
-        "; ".join(note for note in (_alive(run, now), standing or _ended(run)) if note),
+        "; ".join(note for note in (_alive(run, now), standing, _ended(run)) if note),
     ]
 
 
