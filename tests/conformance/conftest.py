@@ -16,9 +16,11 @@ from once.store.base import Store
 from tests.conformance.claims import NOON
 from tests.databases import Server
 
-SET_CLOCK = """
+HOLD_CLOCK = """
+    CREATE UNLOGGED TABLE IF NOT EXISTS held_clock (at timestamptz NOT NULL);
+    INSERT INTO held_clock VALUES ('epoch');
     CREATE OR REPLACE FUNCTION once.now() RETURNS timestamptz LANGUAGE sql VOLATILE
-    AS $$ SELECT timestamptz '{}' $$
+    AS 'SELECT at FROM public.held_clock'
 """
 
 
@@ -62,38 +64,43 @@ class Bench:
         self.clock.sleep(time.total_seconds())
         self._tell_server()
 
-    def start_server_clock(self) -> None:
-        """Take the server's clock in hand."""
+    def begin_again(self) -> None:
+        """Set every clock to its first instant."""
+        self.clock.time, self.clock.uptime = NOON, HeldClock.uptime
         self._tell_server()
+
+    def hold_server_clock(self) -> None:
+        """Take the server's clock in hand."""
+        if self.kind != "sqlite":
+            self.meddle(HOLD_CLOCK)
+            self._tell_server()
 
     def _tell_server(self) -> None:
         if self.kind != "sqlite":
-            self.meddle(SET_CLOCK.format(self.clock.time.isoformat()))
+            self.meddle(f"UPDATE public.held_clock SET at = '{self.clock.time.isoformat()}'")
 
 
 @pytest.fixture
-def bench(store_kind: str, address: str, store_factory: Callable[..., Store], request: pytest.FixtureRequest) -> Bench:
+def bench(
+    store_kind: str, address: str, store_factory: Callable[..., Store], request: pytest.FixtureRequest
+) -> Iterator[Bench]:
     """The store under test, its time in the test's hand."""
     if store_kind == "sqlite":
         connect = partial(sqlite3.connect, address.removeprefix("sqlite:"), isolation_level=None)
     else:
         server: Server = request.getfixturevalue("server")
         connect = partial(server.connect, address.rpartition("/")[2])
-    made = Bench(store_kind, store_factory, partial(_meddle, connect), partial(_holding, connect))
-    made.open().connect()
-    made.start_server_clock()
-    return made
+    store_factory().connect()
+    with closing(connect()) as connection:
+        made = Bench(store_kind, store_factory, partial(_executed, connection), partial(_holding, connect))
+        made.hold_server_clock()
+        yield made
 
 
 @pytest.fixture
 def store(bench: Bench) -> Store:
     """One connection to the bench's store."""
     return bench.open()
-
-
-def _meddle(connect: Callable[[], Any], sql: str) -> list[tuple[Any, ...]]:
-    with closing(connect()) as connection:
-        return _executed(connection, sql)
 
 
 @contextmanager
