@@ -6,6 +6,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,17 +33,16 @@ class OtherHost:
 
     def once(self, *args: str, environ: dict[str, str] | None = None) -> Ran:
         """Run `once` there to its end."""
+        return ended(self.start(*args, environ=environ))
+
+    def start(self, *args: str, environ: dict[str, str] | None = None, **how: Any) -> subprocess.Popen[bytes]:
+        """Start `once` there; the process is `once` itself as soon as it has said anything."""
         inside = [needs("unshare"), "--mount", "--uts", "sh", "-c", INSIDE, "sh", self.name, str(self.etc)]
-        process = subprocess.Popen(
-            [*inside, str(ONCE), *args],
-            env=self.host.environ | (environ or {}),
-            cwd=self.host.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
+        environ = self.host.environ | (environ or {})
+        process = subprocess.Popen([*inside, str(ONCE), *args], env=environ, cwd=self.host.root, **how)
         self.host.processes.append(process)
-        return ended(process)
+        return process
 
 
 def named(name: str, host: Host, *, zone: str = "UTC") -> OtherHost:
