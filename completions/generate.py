@@ -21,7 +21,7 @@ VALUES = {
     "--stop-signal": ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"),
 }
 
-ZONES = "--tz"
+ZONES, TASKS = "--tz", "--task"
 
 BASH = r"""# Written by completions/generate.py from the command tree.
 _once() {
@@ -38,11 +38,27 @@ _once() {
 @values@
         *)
             case $verb in
+@tasks@
+            esac
+            case $verb in
 @options@
             esac
             ;;
     esac
+    [[ $cur != -* && ${#COMPREPLY[@]} -gt 0 ]] && return
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+
+# The names in the record, as the shell would have to quote them. Readline takes what stands before a colon for a word
+# of its own, so it is given the rest.
+_once_tasks() {
+    local typed=${COMP_LINE:0:COMP_POINT} before= name
+    typed=${typed##*[[:blank:]]}
+    [[ $COMP_WORDBREAKS == *:* ]] && before=${typed%"${typed##*:}"}
+    while IFS= read -r name; do
+        printf -v name %q "$name"
+        [[ $name == "$typed"* ]] && COMPREPLY+=("${name#"$before"}")
+    done < <("${COMP_WORDS[0]}" complete-tasks 2>/dev/null)
 }
 
 # What follows the two dashes is completed as a command line of its own.
@@ -61,6 +77,11 @@ complete -F _once once
 
 ZSH = r"""#compdef once
 # Written by completions/generate.py from the command tree.
+_once_tasks() {
+    local -a names
+    names=(${(f)"$(_call_program tasks once complete-tasks 2>/dev/null)"})
+    compadd "$@" -a names
+}
 local curcontext=$curcontext state
 local -a verbs line
 verbs=(
@@ -103,9 +124,14 @@ function __once_command
     complete -C "$(string join ' ' -- (string escape -- $words) (commandline -ct))"
 end
 
+function __once_tasks
+    once complete-tasks 2>/dev/null
+end
+
 complete -c once -f
 complete -c once -n 'contains -- -- (commandline -opc)' -a '(__once_command)'
 @verbs@
+@tasks@
 @options@
 """
 
@@ -131,6 +157,8 @@ class Verb:
     name: str
     text: str
     options: tuple[Option, ...]
+    takes: str = ""
+    """Tasks as arguments: `1`, as many as one likes (`*`), or none."""
 
 
 def first_sentence(text: str | None) -> str:
@@ -151,7 +179,10 @@ def option_of(parameter: click.Option) -> Option:
 def verb_of(name: str, command: click.Command, context: click.Context) -> Verb:
     """What the shells need to know of a command."""
     options = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
-    return Verb(name, first_sentence(command.get_short_help_str(100)), tuple(option_of(option) for option in options))
+    tasks = [one for one in command.params if isinstance(one, click.Argument) and one.name in ("task", "tasks")]
+    takes = "".join("1" if one.nargs == 1 else "*" for one in tasks)
+    text = first_sentence(command.get_short_help_str(100))
+    return Verb(name, text, tuple(option_of(option) for option in options), takes)
 
 
 def tree() -> tuple[Verb, list[Verb]]:
@@ -165,7 +196,7 @@ def tree() -> tuple[Verb, list[Verb]]:
 def bash(group: Verb, verbs: list[Verb]) -> str:
     """The completion for bash, with or without the package bash-completion."""
     values = [
-        f"        {_bash_cases(verb, option)}) words={_bash_words(option)} ;;"
+        f"        {_bash_cases(verb, option)}) {_bash_value(option)} ;;"
         for verb in verbs
         for option in verb.options
         if option.words is not None
@@ -174,7 +205,9 @@ def bash(group: Verb, verbs: list[Verb]) -> str:
     for verb in verbs:
         dashes = ["--"] if verb.name in WRAPPING else []
         options.append(f"                {verb.name}) words='{' '.join([*_spellings(verb), *dashes])}' ;;")
-    return _filled(BASH, values=values, options=options)
+    with_tasks = " | ".join(verb.name for verb in verbs if verb.takes)
+    tasks = [f"                {with_tasks}) [[ $cur == -* ]] || _once_tasks ;;"]
+    return _filled(BASH, values=values, tasks=tasks, options=options)
 
 
 def _spellings(verb: Verb) -> list[str]:
@@ -185,20 +218,21 @@ def _bash_cases(verb: Verb, option: Option) -> str:
     return " | ".join(f"{verb.name}:{spelling}" for spelling in option.spellings)
 
 
-def _bash_words(option: Option) -> str:
+def _bash_value(option: Option) -> str:
+    if option.long == TASKS:
+        return "_once_tasks"
     if option.long == ZONES:
-        return "$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*')"
-    return f"'{' '.join(option.words or ())}'"
+        return "words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*')"
+    return f"words='{' '.join(option.words or ())}'"
 
 
 def zsh(group: Verb, verbs: list[Verb]) -> str:
     """The completion for zsh."""
     options = []
     for verb in verbs:
-        rest = "'*:: :_normal'" if verb.name in WRAPPING else "'*: : '"
         options += [f"            {verb.name})", "                _arguments -s -S \\"]
         options += [f"                    {_zsh_option(option)} \\" for option in verb.options]
-        options += [f"                    {rest}", "                ;;"]
+        options += [f"                    {_zsh_arguments(verb)}", "                ;;"]
     return _filled(
         ZSH,
         verbs=[f"    '{verb.name}:{_zsh_text(verb.text)}'" for verb in verbs],
@@ -207,9 +241,16 @@ def zsh(group: Verb, verbs: list[Verb]) -> str:
     )
 
 
+def _zsh_arguments(verb: Verb) -> str:
+    rest = "'*:: :_normal'" if verb.name in WRAPPING else "'*: : '"
+    return {"": rest, "1": f"'1:task:_once_tasks' {rest}", "*": "'*:task:_once_tasks'"}[verb.takes]
+
+
 def _zsh_option(option: Option) -> str:
     value = ""
-    if option.long == ZONES:
+    if option.long == TASKS:
+        value = ":task:_once_tasks"
+    elif option.long == ZONES:
         value = ":zone:_time_zone"
     elif option.words is not None:
         words = " ".join(word.replace(":", r"\:") for word in option.words)
@@ -229,6 +270,7 @@ def fish(group: Verb, verbs: list[Verb]) -> str:
     return _filled(
         FISH,
         verbs=[f"complete -c once -n '__once_in \"\"' -a {verb.name} -d '{verb.text}'" for verb in verbs],
+        tasks=[f"complete -c once -n '__once_in {verb.name}' -a '(__once_tasks)'" for verb in verbs if verb.takes],
         options=[_fish_option(verb, option) for verb in [group, *verbs] for option in verb.options],
     )
 
@@ -238,7 +280,9 @@ def _fish_option(verb: Verb, option: Option) -> str:
         f"-l {spelling[2:]}" if spelling.startswith("--") else f"-s {spelling[1:]}" for spelling in option.spellings
     )
     value = "" if option.words is None else " -x"
-    if option.long == ZONES:
+    if option.long == TASKS:
+        value = " -x -a '(__once_tasks)'"
+    elif option.long == ZONES:
         value = " -x -a '(cd /usr/share/zoneinfo 2>/dev/null; and printf %s\\n [A-Z]*/*)'"
     elif option.words:
         value = f" -x -a '{' '.join(option.words)}'"

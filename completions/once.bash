@@ -10,7 +10,7 @@ _once() {
         [[ -z $verb && ${COMP_WORDS[i]} != -* ]] && verb=${COMP_WORDS[i]}
     done
     case $verb:$prev in
-        run:--task) words='' ;;
+        run:--task) _once_tasks ;;
         run:--schedule) words='' ;;
         run:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
         run:--slot) words='' ;;
@@ -35,7 +35,7 @@ _once() {
         run:--db-wait) words='' ;;
         run:--max-skew) words='' ;;
         run:--db-down) words='fail run' ;;
-        lock:--task) words='' ;;
+        lock:--task) _once_tasks ;;
         lock:--overlap) words='skip wait' ;;
         lock:-w | lock:--wait) words='' ;;
         lock:--min-interval) words='' ;;
@@ -65,7 +65,7 @@ _once() {
         stuck:--times) words='' ;;
         stuck:--more) words='' ;;
         stuck:--db) words='local sqlite: file: service= postgresql://' ;;
-        next:--task) words='' ;;
+        next:--task) _once_tasks ;;
         next:--tz) words=$(cd /usr/share/zoneinfo 2>/dev/null && compgen -G '[A-Z]*/*') ;;
         next:--at) words='' ;;
         next:--count) words='' ;;
@@ -112,6 +112,9 @@ _once() {
         rerun:--max-skew) words='' ;;
         *)
             case $verb in
+                status | runs | show | gaps | overlaps | stuck | timeline | check | metrics | prune | pause | resume | cancel | retire | excuse | rerun) [[ $cur == -* ]] || _once_tasks ;;
+            esac
+            case $verb in
                 '') words='run lock status runs show gaps overlaps stuck next init flush timeline check metrics prune pause resume cancel retire excuse rerun --version -h --help' ;;
                 run) words='--task --schedule --tz --slot --job-name --start-within --overlap --standby -w --wait -n --no-wait --attempts --retry-delay --catch-up --catch-up-window --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --db-down --dry-run -v --verbose -q --quiet -h --help --' ;;
                 lock) words='--task --overlap -w --wait -n --no-wait --min-interval --splay --lease --timeout -k --kill-after -s --stop-signal --past-lease --tail -E --skip-code --db --db-wait --max-skew --db-down --dry-run -v --verbose -q --quiet -h --help --' ;;
@@ -137,7 +140,20 @@ _once() {
             esac
             ;;
     esac
+    [[ $cur != -* && ${#COMPREPLY[@]} -gt 0 ]] && return
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+
+# The names in the record, as the shell would have to quote them. Readline takes what stands before a colon for a word
+# of its own, so it is given the rest.
+_once_tasks() {
+    local typed=${COMP_LINE:0:COMP_POINT} before= name
+    typed=${typed##*[[:blank:]]}
+    [[ $COMP_WORDBREAKS == *:* ]] && before=${typed%"${typed##*:}"}
+    while IFS= read -r name; do
+        printf -v name %q "$name"
+        [[ $name == "$typed"* ]] && COMPREPLY+=("${name#"$before"}")
+    done < <("${COMP_WORDS[0]}" complete-tasks 2>/dev/null)
 }
 
 # What follows the two dashes is completed as a command line of its own.

@@ -22,6 +22,10 @@ function __once_command
     complete -C "$(string join ' ' -- (string escape -- $words) (commandline -ct))"
 end
 
+function __once_tasks
+    once complete-tasks 2>/dev/null
+end
+
 complete -c once -f
 complete -c once -n 'contains -- -- (commandline -opc)' -a '(__once_command)'
 complete -c once -n '__once_in ""' -a run -d 'The slot’s job, once on any number of hosts'
@@ -45,9 +49,25 @@ complete -c once -n '__once_in ""' -a cancel -d 'Ask the runs of a task to stop'
 complete -c once -n '__once_in ""' -a retire -d 'A task that is no more: no start, no slot due'
 complete -c once -n '__once_in ""' -a excuse -d 'Declare slots a known gap; no start runs them'
 complete -c once -n '__once_in ""' -a rerun -d 'A slot’s next attempt, here, by hand'
+complete -c once -n '__once_in status' -a '(__once_tasks)'
+complete -c once -n '__once_in runs' -a '(__once_tasks)'
+complete -c once -n '__once_in show' -a '(__once_tasks)'
+complete -c once -n '__once_in gaps' -a '(__once_tasks)'
+complete -c once -n '__once_in overlaps' -a '(__once_tasks)'
+complete -c once -n '__once_in stuck' -a '(__once_tasks)'
+complete -c once -n '__once_in timeline' -a '(__once_tasks)'
+complete -c once -n '__once_in check' -a '(__once_tasks)'
+complete -c once -n '__once_in metrics' -a '(__once_tasks)'
+complete -c once -n '__once_in prune' -a '(__once_tasks)'
+complete -c once -n '__once_in pause' -a '(__once_tasks)'
+complete -c once -n '__once_in resume' -a '(__once_tasks)'
+complete -c once -n '__once_in cancel' -a '(__once_tasks)'
+complete -c once -n '__once_in retire' -a '(__once_tasks)'
+complete -c once -n '__once_in excuse' -a '(__once_tasks)'
+complete -c once -n '__once_in rerun' -a '(__once_tasks)'
 complete -c once -n '__once_in ""' -l version -d 'Show the version and exit'
 complete -c once -n '__once_in ""' -s h -l help -d 'Show this message and exit'
-complete -c once -n '__once_in run' -l task -x -d 'Under which name the runs are recorded'
+complete -c once -n '__once_in run' -l task -x -a '(__once_tasks)' -d 'Under which name the runs are recorded'
 complete -c once -n '__once_in run' -l schedule -x -d 'Five cron fields, a macro such as @daily, or @every 15m'
 complete -c once -n '__once_in run' -l tz -x -a '(cd /usr/share/zoneinfo 2>/dev/null; and printf %s\n [A-Z]*/*)' -d 'The schedule’s time zone; default: ONCE_TZ, then the host’s'
 complete -c once -n '__once_in run' -l slot -x -d 'This slot instead of the current one: an instant, or last'
@@ -78,7 +98,7 @@ complete -c once -n '__once_in run' -l dry-run -d 'Say what would happen and why
 complete -c once -n '__once_in run' -s v -l verbose -d 'Say more'
 complete -c once -n '__once_in run' -s q -l quiet -d 'Say nothing but why the status is not the command’s'
 complete -c once -n '__once_in run' -s h -l help -d 'Show this message and exit'
-complete -c once -n '__once_in lock' -l task -x -d 'Under which name the runs are recorded'
+complete -c once -n '__once_in lock' -l task -x -a '(__once_tasks)' -d 'Under which name the runs are recorded'
 complete -c once -n '__once_in lock' -l overlap -x -a 'skip wait' -d 'When another run is alive'
 complete -c once -n '__once_in lock' -s w -l wait -x -d 'How long to wait for the other run'
 complete -c once -n '__once_in lock' -s n -l no-wait -d 'Do not wait'
@@ -128,7 +148,7 @@ complete -c once -n '__once_in stuck' -l more -x -d '… and at least so much mo
 complete -c once -n '__once_in stuck' -l db -x -a 'local sqlite: file: service= postgresql://' -d 'Where the record is; default: ONCE_DB, then /etc/once.toml'
 complete -c once -n '__once_in stuck' -l json -d 'One JSON object, for programs'
 complete -c once -n '__once_in stuck' -s h -l help -d 'Show this message and exit'
-complete -c once -n '__once_in next' -l task -x -d 'The schedule that this task was last seen with, instead of EXPR'
+complete -c once -n '__once_in next' -l task -x -a '(__once_tasks)' -d 'The schedule that this task was last seen with, instead of EXPR'
 complete -c once -n '__once_in next' -l tz -x -a '(cd /usr/share/zoneinfo 2>/dev/null; and printf %s\n [A-Z]*/*)' -d 'The time zone of EXPR; default: ONCE_TZ, then the host’s'
 complete -c once -n '__once_in next' -l at -x -d 'Slots after this instant; default: now'
 complete -c once -n '__once_in next' -l count -x -d 'So many'

@@ -41,6 +41,9 @@ WRAPPING = frozenset(("run", "lock", "rerun"))
 COMMAND_FIRST = frozenset(("run", "lock"))
 """Verbs whose only arguments are the command's."""
 
+HIDDEN = ("complete-tasks",)
+"""Asked by a shell's completion, never typed."""
+
 NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
@@ -57,10 +60,11 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in VERBS + HIDDEN:
             return None
-        module = importlib.import_module(f"once.commands.{cmd_name}")
-        command: click.Command = getattr(module, NAMED_APART.get(cmd_name, cmd_name))
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"once.commands.{name}")
+        command: click.Command = getattr(module, NAMED_APART.get(name, name))
         # What stands behind the command's name is the command's, also without the two dashes.
         command.allow_interspersed_args = cmd_name not in COMMAND_FIRST
         return command
