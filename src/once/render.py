@@ -9,9 +9,10 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
+from once import table
 from once.errors import OutputRefused
 from once.instants import in_words, rfc3339
 
@@ -29,14 +30,23 @@ STYLES = {
     "idle": "dim",
     "skipped": "dim",
     "excused": "dim",
+    "title": "bold",
+    "below": "dim",
 }
 """By the word in the cell, so that an outcome looks the same in every table. Legible without any of it."""
+
+
+Cell = str | datetime | None
+"""Of a table. An instant is written as there is room for it; None is one that there is not."""
+
+ANOTHER_YEAR = timedelta(days=300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a verb has found. `items` is the contract for programs; heading, titles, rows and lines are for people.
 
+    `gives_way` names the titles of the columns that a narrow terminal does without first: they stand below their row.
     `beside` is what else programs get, under keys of their own.
 
     `picture` is lines of text in pieces, each with the word that decides about its colour. `raw` is bytes to be written
@@ -48,7 +58,8 @@ class Answer:
     beside: Mapping[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
     heading: Sequence[str] = ()
     titles: Sequence[str] = ()
-    rows: Iterable[Sequence[str]] = ()
+    rows: Iterable[Sequence[Cell]] = ()
+    gives_way: Sequence[str] = ()
     lines: Sequence[str] = ()
     picture: Sequence[Sequence[tuple[str, str]]] = ()
     raw: bytes | None = None
@@ -83,6 +94,19 @@ def _show(answer: Answer) -> None:
 def moment(at: datetime | None) -> str:
     """An instant for people: local to the reader, with its offset; to the second."""
     return at.astimezone().isoformat(" ", "seconds") if at else "-"
+
+
+def short_moment(at: datetime | None, now: datetime) -> str:
+    """The same where there is little room: the year if it is another one, seconds and an offset if they matter.
+
+    An offset matters that is not today's.
+    """
+    if at is None:
+        return "-"
+    local, here = at.astimezone(), now.astimezone()
+    day = f"{local:%b %d}" if abs(at - now) < ANOTHER_YEAR else f"{local:%Y-%m-%d}"
+    clock = local.time().isoformat("seconds" if local.second else "minutes")
+    return f"{day} {clock}" + ("" if local.utcoffset() == here.utcoffset() else local.isoformat()[-6:])
 
 
 def interval(length: timedelta | None) -> str:
@@ -121,12 +145,8 @@ def _show_json(answer: Answer) -> None:
 def _show_plain(answer: Answer) -> None:
     for text in answer.heading:
         _write_text(text)
-    rows = [[_one_line(cell) for cell in row] for row in answer.rows]
-    if rows:
-        lines = [list(answer.titles), *rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(answer.titles))]
-        for line in lines:
-            _write_text("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    for line in table.plain(answer.titles, (list(map(_in_pipe, row)) for row in answer.rows)):
+        _write_text(line)
     for pieces in answer.picture:
         _write_text(_one_line("".join(piece for piece, _ in pieces)).rstrip())
     for text in answer.lines:
@@ -135,26 +155,32 @@ def _show_plain(answer: Answer) -> None:
 
 def _show_on_terminal(answer: Answer) -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
+
+    def say(pieces: Sequence[table.Piece]) -> None:
+        parts = ((_one_line(piece), STYLES.get(word, "")) for piece, word in pieces)
+        console.print(Text.assemble(*parts), soft_wrap=True)
+
+    now = datetime.now(UTC)
+    rows = ([_on_terminal(cell, now) for cell in row] for row in answer.rows)
     for text in answer.heading:
-        console.print(Text(text), soft_wrap=True)
-    rows = [[_one_line(cell) for cell in row] for row in answer.rows]
-    if rows:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for title in answer.titles:
-            table.add_column(Text(title), overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
-        console.print(table)
+        say([(text, "")])
+    for line in table.fitted(answer.titles, rows, console.width, answer.gives_way):
+        say(line)
     for pieces in answer.picture:
-        console.print(
-            Text.assemble(*((_one_line(piece), STYLES.get(word, "")) for piece, word in pieces)), soft_wrap=True
-        )
+        say(pieces)
     for text in answer.lines:
-        console.print(Text(text), soft_wrap=True)
+        say([(text, "")])
+
+
+def _in_pipe(cell: Cell) -> str:
+    return _one_line(cell) if isinstance(cell, str) else moment(cell)
+
+
+def _on_terminal(cell: Cell, now: datetime) -> str:
+    return _one_line(cell) if isinstance(cell, str) else short_moment(cell, now)
 
 
 def _one_line(cell: str) -> str:

@@ -238,7 +238,7 @@ def test_a_broken_file_is_named_and_set_aside_once(lone_host: Host) -> None:
     again = lone_host.once("flush")
     after = lone_host.once("status").out.decode()
 
-    assert f"1 files in {lone_host.journal} cannot be read; once flush says which." in before
+    assert f"1 file in {lone_host.journal} cannot be read; once flush says which." in before
     assert "outcomes wait" not in before
     assert (first.status, first.out.decode()) == (
         1,

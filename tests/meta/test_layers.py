@@ -32,6 +32,7 @@ ROOMS = {
     "schedule": Room(1, 1, ("instants", "run")),
     "run": Room(1, 1, ("instants",)),
     "event": Room(1, 1),
+    "table": Room(1, 1),
     "lease": Room(1, 1, ("instants",)),
     "verdict": Room(1, 1, ("run", "lease")),
     "reports": Room(1, 1, ("instants", "run", "schedule", "verdict")),

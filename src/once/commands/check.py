@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from once.commands.looking import many
+from once.commands.looking import many, waits
 from once.commands.opening import place
 from once.commands.options import DURATION, as_json, database
 from once.commands.watching import Checked, watched
@@ -102,7 +102,7 @@ def _summary(checked: Sequence[Checked], waiting: int, record: str) -> str:
     else:
         more = f"; and {len(told) - TOLD_AT_MOST} more" if len(told) > TOLD_AT_MOST else ""
         text = f"{len(told)} of {many(len(checked), 'task')}: {'; '.join(told[:TOLD_AT_MOST])}{more}"
-    return _safe(f"{text}; {_waits(waiting)}" if waiting else text)
+    return _safe(f"{text}; {waits(waiting)}" if waiting else text)
 
 
 def _figures(checked: Sequence[Checked], waiting: int, *, ages: bool, now: datetime) -> str:
@@ -127,14 +127,10 @@ def _safe(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in bare)
 
 
-def _waits(waiting: int) -> str:
-    return f"{many(waiting, 'outcome')} {'waits' if waiting == 1 else 'wait'} on this host for the database"
-
-
 def _journal_item(waiting: int) -> list[dict[str, Any]]:
     if not waiting:
         return []
-    return [_item_of(None, State.OK, [{"kind": "journal", "state": State.OK.name, "what": _waits(waiting)}], None)]
+    return [_item_of(None, State.OK, [{"kind": "journal", "state": State.OK.name, "what": waits(waiting)}], None)]
 
 
 def _item(one: Checked) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from once.commands.looking import Look, Period, first_of, look, many, period_opt
 from once.commands.options import DURATION, as_json, database
 from once.errors import OnceError
 from once.noun import Noun
-from once.render import Answer, moment
+from once.render import Answer, Cell, moment
 from once.reports.due import Due, InForce, Quiet
 from once.reports.gaps import Gap, joined, silence
 from once.reports.gaps import gaps as gaps_of
@@ -179,7 +179,7 @@ def _item(gap: Gap) -> dict[str, Any]:
     }
 
 
-def _row(gap: Gap) -> list[str]:
+def _row(gap: Gap) -> list[Cell]:
     where = f", run {gap.number} on {gap.host}" if gap.number is not None else ""
-    to = moment(gap.last) if gap.count > 1 else "-"
-    return [gap.task, str(gap.kind), str(gap.count), moment(gap.first), to, f"{gap.reason}{where}"]
+    to = gap.last if gap.count > 1 else None
+    return [gap.task, str(gap.kind), str(gap.count), gap.first, to, f"{gap.reason}{where}"]

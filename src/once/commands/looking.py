@@ -94,3 +94,8 @@ def first_of(items: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
 def many(count: int, what: str) -> str:
     """`1 task`, `2 tasks`."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def waits(outcomes: int) -> str:
+    """`1 outcome waits on this host for the database`."""
+    return f"{many(outcomes, 'outcome')} {'waits' if outcomes == 1 else 'wait'} on this host for the database"

@@ -9,7 +9,7 @@ import click
 
 from once.commands.looking import Look, Period, first_of, look, many, period_options, tasks_argument
 from once.commands.options import as_json, database
-from once.render import Answer, interval, moment
+from once.render import Answer, Cell, interval
 from once.reports.overlaps import Overlap, Spell
 from once.reports.overlaps import overlaps as overlaps_of
 
@@ -35,6 +35,7 @@ def overlaps(*, tasks: tuple[str, ...], since: str, until: str | None, db: str |
         verb="overlaps",
         items=map(_item, found) if as_json else (),
         titles=TITLES,
+        gives_way=("WHERE",),
         rows=() if as_json else map(_row, found),
         lines=[] if any_found else [f"No overlaps in {many(len(asked.tasks), 'task')} {period}."],
         as_json=as_json,
@@ -80,14 +81,14 @@ def _side(spell: Spell) -> dict[str, Any]:
     }
 
 
-def _row(found: Overlap) -> list[str]:
+def _row(found: Overlap) -> list[Cell]:
     first, second = found.earlier.run, found.later.run
     return [
         found.task,
         f"{first.number} and {second.number}",
         interval(found.shared),
-        moment(found.start),
-        moment(found.end),
+        found.start,
+        found.end,
         first.host if first.host == second.host else f"{first.host} and {second.host}",
         _note(found),
     ]

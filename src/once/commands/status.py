@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from once.commands import telling
+from once.commands.looking import many, waits
 from once.commands.opening import place
 from once.commands.options import as_json, database
 from once.errors import NoSuchTask, OnceError
 from once.instants import in_words
 from once.journal import Journal
-from once.render import Answer, interval, moment
+from once.render import Answer, Cell, interval
 from once.run import Run, Task, task_name
 from once.store.base import Store
 
@@ -48,6 +49,7 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
         verb="status",
         items=(_item(task, run, now) for task, run in pairs),
         titles=TITLES,
+        gives_way=("SCHEDULE", "HOST", "NOTE", "TOOK", "NEXT SLOT", "LAST SLOT"),
         rows=(_row(task, run, now) for task, run in pairs),
         lines=_lines(store, known, where),
         as_json=as_json,
@@ -59,9 +61,9 @@ def _lines(store: Store, known: dict[str, Task], where: Any) -> list[str]:
     waiting, unread = journal.waiting(), len(journal.unread())
     lines = [] if known else [f"No task has been recorded in {store.name} yet."]
     if waiting:
-        lines.append(f"{waiting} outcomes wait on this host for their database; once flush delivers them.")
+        lines.append(f"{waits(waiting)}; once flush delivers {'it' if waiting == 1 else 'them'}.")
     if unread:
-        lines.append(f"{unread} files in {journal.directory} cannot be read; once flush says which.")
+        lines.append(f"{many(unread, 'file')} in {journal.directory} cannot be read; once flush says which.")
     return lines
 
 
@@ -90,17 +92,16 @@ def _item(task: Task, run: Run | None, now: datetime) -> dict[str, Any]:
     }
 
 
-def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
+def _row(task: Task, run: Run | None, now: datetime) -> list[Cell]:
     schedule = f"{task.line.expression} {task.line.zone}" if task.line else "-"
-    coming = moment(_next_slot(task, now))
-    standing = telling.standing(task, now)
+    coming, standing = _next_slot(task, now), telling.standing(task, now)
     if run is None:
-        return [task.name, schedule, "-", "-", "-", "-", coming, standing or ""]
+        return [task.name, schedule, None, "-", "-", "-", coming, standing or "never ran"]
     took = interval(run.duration) if run.duration is not None else _so_far(run, now)
     return [
         task.name,
         schedule,
-        moment(run.slot),
+        run.slot,
         telling.state(run, now),
         took,
         run.host,
@@ -110,7 +111,7 @@ def _row(task: Task, run: Run | None, now: datetime) -> list[str]:
 
 
 def _so_far(run: Run, now: datetime) -> str:
-    return f"{interval(now - run.claimed_at)} so far" if run.claimed_at else "-"
+    return interval(now - run.claimed_at) if run.claimed_at else "-"
 
 
 def _alive(run: Run, now: datetime) -> str:

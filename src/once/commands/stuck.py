@@ -11,7 +11,7 @@ import click
 
 from once.commands.looking import Look, first_of, look, many, tasks_argument
 from once.commands.options import DURATION, as_json, database
-from once.render import Answer, interval, moment
+from once.render import Answer, Cell, interval
 from once.reports.stuck import MORE, TIMES, Sign, Stuck
 from once.reports.stuck import stuck as stuck_of
 
@@ -42,6 +42,7 @@ def stuck(*, tasks: tuple[str, ...], times: float, more: timedelta, db: str | No
         verb="stuck",
         items=map(_item, found) if as_json else (),
         titles=TITLES,
+        gives_way=("COMMAND", "WHERE"),
         rows=() if as_json else (_row(one, now) for one in found),
         lines=[] if any_found else [f"Nothing is stuck in {many(len(asked.tasks), 'task')}."],
         as_json=as_json,
@@ -76,12 +77,12 @@ def _item(found: Stuck) -> dict[str, Any]:
     }
 
 
-def _row(found: Stuck, now: datetime) -> list[str]:
+def _row(found: Stuck, now: datetime) -> list[Cell]:
     run = found.run
     return [
         run.task,
         str(run.number),
-        moment(run.claimed_at),
+        run.claimed_at,
         f"{run.host}, pid {run.pid}, {run.user}",
         _why(found, now),
         shlex.join(run.command),
@@ -92,5 +93,5 @@ def _why(found: Stuck, now: datetime) -> str:
     run = found.run
     if found.sign is Sign.TOO_LONG:
         return f"runs for {interval(found.elapsed)}, usually {interval(found.usual)} at most"
-    ago = now - run.lease_until if run.lease_until is not None else None
-    return f"no beat since {moment(run.beat_at)}, lease ended {interval(ago)} ago"
+    beat, lease = (now - at if at is not None else None for at in (run.beat_at, run.lease_until))
+    return f"no beat for {interval(beat)}, lease ended {interval(lease)} ago"

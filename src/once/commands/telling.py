@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from once.instants import in_words
-from once.render import interval, moment
+from once.render import Cell, interval, moment
 from once.run import Outcome, Run, Task
 
 RUN_KEYS = (
@@ -63,17 +63,17 @@ def result(run: Run) -> str:
     return "-" if run.exit_status is None else f"exit {run.exit_status}"
 
 
-def row(run: Run, now: datetime) -> list[str]:
+def row(run: Run, now: datetime) -> list[Cell]:
     """The run in a table of runs; its titles are RUN_TITLES."""
     return [
         str(run.number),
-        moment(run.slot),
+        run.slot,
         str(run.attempt),
         state(run, now),
         result(run),
         interval(run.duration),
         run.host,
-        moment(run.started_at or run.claimed_at),
+        run.started_at or run.claimed_at,
         note(run),
     ]
 

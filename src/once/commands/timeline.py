@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -21,6 +20,7 @@ from once.reports.gaps import Kind
 from once.reports.gaps import gaps as gaps_of
 from once.reports.timeline import Grid, Row, Strip, legend, marks
 from once.run import Task
+from once.table import columns
 
 WIDTH_IN_A_PIPE = 100
 FEWEST_CELLS = 12
@@ -89,7 +89,7 @@ def _missed(asked: Look, due: dict[str, Due], grid: Grid) -> dict[str, list[date
 
 
 def _names_width(asked: Look, width: int, *, on_terminal: bool) -> int:
-    longest = max((_columns(task.name) for task in asked.tasks), default=0)
+    longest = max((columns(task.name) for task in asked.tasks), default=0)
     if asked.named:
         longest = max(longest, 16)
     return min(longest, width // NAMES_SHARE) if on_terminal else longest
@@ -108,16 +108,11 @@ def _picture(rows: Sequence[Row], grid: Grid, names: int) -> list[list[tuple[str
 
 def _fitted(name: str, width: int, end: str) -> str:
     """The name in so many columns, cut if need be, and two blanks."""
-    if _columns(name) > width:
-        while name and _columns(name) >= width:
+    if columns(name) > width:
+        while name and columns(name) >= width:
             name = name[:-1]
         name += end
-    return name + " " * (width - _columns(name) + 2)
-
-
-def _columns(text: str) -> int:
-    """How many columns of a terminal it takes up: an emoji, or a letter of East Asia, takes two."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    return name + " " * (width - columns(name) + 2)
 
 
 def _items(rows: Sequence[Row], grid: Grid) -> Iterator[dict[str, Any]]:
