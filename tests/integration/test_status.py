@@ -72,9 +72,9 @@ def test_the_last_column_says_what_is_to_be_known(once: Once, store: Store) -> N
     found = notes(once)
 
     assert (found["fine"], found["failing"]) == ("", "exit 3")
-    assert found["paused"].startswith("paused ")
-    assert found["both"].endswith("for 2d more; exit 3")
-    assert found["retired"].startswith("retired ")
+    assert found["paused"] == "paused by ops on desk"
+    assert found["both"] == "paused for another 2d by ops on desk; exit 3"
+    assert found["retired"] == "retired by ops on desk"
 
 
 def test_a_pause_that_is_over_is_not_told(once: Once, store: Store) -> None:
