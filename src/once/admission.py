@@ -27,8 +27,9 @@ DELIVERS_FOR = timedelta(seconds=5)
 RESOLVES_FOR = 5.0
 """Seconds that a signal leaves us to learn whether a claim whose answer was lost is ours."""
 
-SHORTEST_TRY = timedelta(seconds=1)
-"""However little is left of `db_wait`, an answer is waited for so long."""
+SHORTEST_TRY = timedelta(seconds=2)
+"""However little is left of `db_wait`, an answer is waited for so long: longer than the second that a claim waits for a
+lock, or a lock that is held would be told as a database that does not answer."""
 
 KEEPS_CONNECTION = 2.0
 """Seconds. A longer pause between two looks is not worth a connection."""

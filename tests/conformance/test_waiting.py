@@ -7,19 +7,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from once.clock import SystemClock
-from once.errors import Unreachable
+from once.errors import Busy, Unreachable
+from once.event import Operator
 from once.store.base import Beat, Recorded, Store
 from once.store.connect import open_store
 from once.verdict import Reason, Skip
-from tests.conformance.claims import LEASE, claim, ending, held, slot
+from tests.conformance.claims import LEASE, NOON, claim, ending, held, slot
 from tests.databases import Server
+
+ALICE = Operator("alice", "web1")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 LOCK_TASK = "SELECT FROM once.task FOR NO KEY UPDATE"
 LOCK_RUN = "SELECT FROM once.run FOR UPDATE"
@@ -61,6 +65,84 @@ def test_a_locked_task_holds_claims_up_for_a_second_and_nothing_else(store: Stor
 
     assert (facts.latest_alive, beat) == (True, Beat(ours=True))
     assert store.finish(hold, ending()) is Recorded.AS_ENDED
+
+
+WAIT: dict[str, Callable[[Store], object]] = {
+    "claim": lambda store: store.claim(claim(slot(1))),
+    "cancel": lambda store: store.cancel("report", by=ALICE),
+    "excuse": lambda store: store.excuse([claim(slot(1))], by=ALICE),
+    "pause": lambda store: store.pause("report", by=ALICE),
+    "resume": lambda store: store.resume("report", by=ALICE),
+    "retire": lambda store: store.retire("report", by=ALICE),
+}
+DO_NOT_WAIT: dict[str, Callable[[Store], object]] = {
+    "look": lambda store: store.look(claim(slot(1))),
+    "sight": lambda store: store.sight(claim(slot(1))),
+    "prune": lambda store: store.prune("report", timedelta()),
+    "pause of all": lambda store: store.pause(None, by=ALICE),
+    "resume of all": lambda store: store.resume(None, by=ALICE),
+    "events": lambda store: store.events("report", since=NOON),
+    "tasks": lambda store: store.tasks(),
+    "runs": lambda store: list(store.runs("report")),
+    "run": lambda store: store.run("report"),
+    "newest": lambda store: store.newest(),
+    "running": lambda store: store.running(),
+    "slots": lambda store: list(store.slots(["report"], since=NOON, until=NOON + LEASE)),
+    "crossing": lambda store: store.crossing(["report"], since=NOON, until=NOON + LEASE, now=NOON + LEASE),
+    "vitals": lambda store: store.vitals(),
+}
+
+
+@only_postgres
+@pytest.mark.parametrize("verb", WAIT)
+def test_what_changes_a_task_waits_for_its_lock_and_then_says_who_is_in_the_way(
+    store: Store, locks: psycopg.Connection, verb: str
+) -> None:
+    """For a second at a time; nothing is half done, and it can be asked for again."""
+    held(store)
+    store.pause("report", by=ALICE, length=timedelta(days=1) if verb == "resume" else timedelta())
+    before = store.events("report", since=EPOCH)
+    locks.execute(LOCK_TASK)
+    with pytest.raises(Busy, match="another transaction holds"):
+        WAIT[verb](store)
+    after = store.events("report", since=EPOCH)
+    locks.rollback()
+    WAIT[verb](store)
+
+    assert after == before
+
+
+@only_postgres
+@pytest.mark.parametrize("verb", DO_NOT_WAIT)
+def test_what_tells_does_not_wait_for_a_task_that_is_locked(store: Store, locks: psycopg.Connection, verb: str) -> None:
+    """Nor does what has time, as a prune, or is no task's, as a pause of all."""
+    held(store)
+    locks.execute(LOCK_TASK)
+
+    DO_NOT_WAIT[verb](store)
+
+
+@only_postgres
+def test_a_late_end_waits_for_the_lock_and_is_not_lost(store: Store, locks: psycopg.Connection) -> None:
+    """Whether it was repeated has to be known; the end waits in the journal meanwhile."""
+    hold = held(store)
+    locks.execute("UPDATE once.run SET outcome = 'lost'")
+    locks.commit()
+    locks.execute(LOCK_TASK)
+    with pytest.raises(Busy):
+        store.finish(hold, ending())
+    locks.rollback()
+
+    assert store.finish(hold, ending()) is Recorded.INSTEAD_OF_LOST
+
+
+@only_postgres
+def test_a_locked_task_is_in_no_other_tasks_way(store: Store, locks: psycopg.Connection) -> None:
+    """Each has its own row."""
+    store.finish(held(store), ending())
+    locks.execute(LOCK_TASK)
+
+    assert held(store, claim(task="other")).number == 1
 
 
 @only_postgres
