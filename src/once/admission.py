@@ -116,9 +116,10 @@ class Admission:
         if not self._unanswered:
             self._deliver()
             verdict, facts = self.look()
-            if isinstance(verdict, Wait):
-                return verdict, facts
-            if isinstance(verdict, Skip) and not must_write(verdict):
+            if not must_write(verdict):
+                if isinstance(verdict, Wait):
+                    return verdict, facts
+                assert isinstance(verdict, Skip)
                 self._sight(facts)
                 return TurnedAway(verdict, facts)
         with self._arrivals.noted():

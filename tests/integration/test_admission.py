@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +337,25 @@ def test_what_is_left_of_db_wait_is_told_to_the_millisecond(
     assert capfd.readouterr().err == (
         "once lock: t: the store is out of reach: the answer was lost; trying for another 400ms\n"
     )
+
+
+def test_a_newer_run_asks_the_one_in_its_way_once_and_then_only_looks(real: Store, tmp_path: Path) -> None:
+    """The request is written under the task's lock; whoever waits for what it comes to takes no lock."""
+
+    def of_slot(hour: int) -> Claim:
+        at = datetime(2026, 11, 27, hour, tzinfo=UTC)
+        wanted = claim(overlap=Overlap.REPLACE)
+        return wanted.replaced(
+            wish=wanted.wish.replaced(slot=at),
+            slot=Slot(at, f"{at:%Y-%m-%dT%H:%M}", 0),
+            line=Line("0 * * * *", "UTC"),
+        )
+
+    real.claim(of_slot(11))
+    store = Unsteady(real)
+    answer = admission(store, tmp_path, wanted=of_slot(12), wait=timedelta(seconds=1)).seek()
+
+    assert isinstance(answer, TurnedAway)
+    assert [verb for verb in store.asked if verb in ("look", "claim")][:4] == ["look", "claim", "look", "look"]
+    assert store.asked.count("claim") == 1
+    assert real.run("t", 1).stop_asked == "replaced by slot 2026-11-27T12:00:00Z"
