@@ -127,7 +127,7 @@ def once(
 
 
 @pytest.fixture
-def at_noon(record: Record, monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
+def at_noon(monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
     """The time of whoever runs `once` here; ten minutes past the newest slot unless it is set."""
     clock = StoppedClock(NOON + 10 * MINUTE)
     monkeypatch.setattr("once.commands.opening.SystemClock", lambda: clock)

@@ -42,7 +42,8 @@ def test_the_latest_slot_by_its_name(gappy: Record, once: Once, at_noon: Stopped
     assert once("excuse", "report", "--slot", "last") == (0, "report: slot 2026-11-28T12:00:00Z is excused\n", "")
 
 
-def test_every_gap_since_then(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_every_gap_since_then(once: Once) -> None:
     """Missed or failed, and none that has succeeded."""
     told = once("excuse", "report", "--since", "7d", "--reason", "the switch was down")
 
@@ -51,21 +52,24 @@ def test_every_gap_since_then(gappy: Record, once: Once) -> None:
     assert once("excuse", "report", "--since", "7d") == (0, NOTHING, "")
 
 
-def test_only_until_then(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_only_until_then(once: Once) -> None:
     """The end is not of it."""
     told = once("excuse", "report", "--since", "7d", "--until", "2026-11-24T12:00:00Z", "--json")
 
     assert [item["slot"][8:10] for item in items(told)] == ["22", "23"]
 
 
-def test_every_slot_that_is_to_come(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_every_slot_that_is_to_come(once: Once) -> None:
     """Holidays, in advance; today's has been run."""
     told = once("excuse", "report", "--since", "1h", "--until", "2026-11-30T00:00:00Z")
 
     assert told == (0, "report: 2 slots from 2026-11-28T12:00:00Z to 2026-11-29T12:00:00Z are excused\n", "")
 
 
-def test_what_has_succeeded_is_left(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_what_has_succeeded_is_left(once: Once) -> None:
     """It needs no excuse."""
     assert once("excuse", "report", "--slot", "2026-11-27T12:00:00Z") == (0, NOTHING, "")
 
@@ -81,7 +85,8 @@ def test_what_is_alive_is_left_and_said(record: Record, once: Once, at_noon: Sto
     assert record.store.run("report", 2).outcome is Outcome.RUNNING
 
 
-def test_its_items_have_exactly_these_keys(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_its_items_have_exactly_these_keys(once: Once) -> None:
     """The contract for programs."""
     told = once("excuse", "report", "--slot", "2026-11-25T12:00:00Z", "--json")
 
@@ -92,7 +97,8 @@ def test_its_items_have_exactly_these_keys(gappy: Record, once: Once) -> None:
     }
 
 
-def test_it_is_told_with_the_runs_and_of_a_run(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_it_is_told_with_the_runs_and_of_a_run(once: Once) -> None:
     """From which slot to which; of a run whose slot is among them."""
     once("excuse", "report", "--since", "7d", "--reason", "the switch was down")
     event = (
@@ -105,7 +111,8 @@ def test_it_is_told_with_the_runs_and_of_a_run(gappy: Record, once: Once) -> Non
     assert "by hand:" not in once("show", "report", "1")[1]
 
 
-def test_the_event_of_one_slot_names_it(gappy: Record, once: Once) -> None:
+@pytest.mark.usefixtures("gappy")
+def test_the_event_of_one_slot_names_it(once: Once) -> None:
     """Once."""
     once("excuse", "report", "--slot", "2026-11-25T12:00:00Z")
     told = once("runs", "report")[1].splitlines()[-1]

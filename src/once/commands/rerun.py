@@ -88,9 +88,10 @@ def rerun(
     if not slots:
         write_line(f"once rerun: {known.name}: no slot was missed")
         return 0
+    now = asked.store.now()
+    asked.store.close()  # whoever is asked may be long
     if not yes and not typed.dry_run:
-        _confirm(known, slots, command, asked.store.now())
-    asked.store.close()
+        _confirm(known, slots, command, now)
     for left, one in zip(range(len(slots) - 1, -1, -1), slots, strict=True):
         runner = wrapping.prepared(typed, _asked(known, one, asked, fired, again=again), found, arrivals)
         if runner is None:
@@ -149,7 +150,12 @@ def _confirm(task: Task, slots: list[Slot | None], command: tuple[str, ...], now
         write_line(f"the task is {standing}")
     if not (sys.stdin and sys.stdin.isatty() and os.isatty(STDERR)):
         raise NobodyToAsk
-    if not click.confirm("Run it?", err=True):
+    try:
+        said_yes = click.confirm("Run it?", err=True)
+    except click.Abort:  # the end of the input, in the middle of the line
+        write_line("")
+        said_yes = False
+    if not said_yes:
         raise NotConfirmed
 
 
