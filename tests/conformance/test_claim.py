@@ -365,6 +365,13 @@ class TestLook:
         assert store.look(claim(slot(3))).previous_success == slot(1).at
         assert store.look(claim(slot(0))).previous_success is None
 
+    def test_to_a_run_without_a_slot_the_previous_success_is_the_latest(self, store: Store) -> None:
+        """What came since then is what a run by hand is about, too; other runs without a slot are no part of it."""
+        for at in (slot(0), slot(1), None):
+            store.finish(held(store, claim(at)), ending())
+
+        assert store.look(claim(None)).previous_success == slot(1).at
+
     def test_the_late_success_of_a_lost_run_counts(self, bench: Bench, store: Store) -> None:
         """What was done need not be done again, whoever is late to say so."""
         first = held(store)

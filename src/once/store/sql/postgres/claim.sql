@@ -111,7 +111,7 @@ SELECT
         SELECT run.slot
         FROM once.run
         WHERE run.task = %(task)s
-            AND run.slot < %(slot)s
+            AND run.slot < COALESCE(%(slot)s, 'infinity')
             AND 'succeeded' IN (run.outcome, run.late_outcome)
         ORDER BY run.slot DESC
         LIMIT 1

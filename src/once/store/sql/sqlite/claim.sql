@@ -117,7 +117,7 @@ SELECT
         SELECT run.slot
         FROM run
         WHERE run.task = :task
-            AND run.slot < :slot
+            AND run.slot < COALESCE(:slot, 9223372036854775807)
             AND 'succeeded' IN (run.outcome, run.late_outcome)
         ORDER BY run.slot DESC
         LIMIT 1
