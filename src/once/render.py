@@ -185,6 +185,8 @@ def _on_terminal(cell: Cell, now: datetime) -> str:
 
 def _one_line(cell: str) -> str:
     """A cell cannot break its table, nor drive the terminal: control characters are shown, not sent."""
+    if cell.isprintable():
+        return cell
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cell)
 
 

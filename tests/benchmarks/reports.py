@@ -3,9 +3,10 @@
     python tests/benchmarks/reports.py --runs 1e6 --db sqlite:/tmp/scale/once.db --fill
     python tests/benchmarks/reports.py --runs 1e7 --db postgresql://postgres@127.0.0.1/scale --fill
 
-The database must be empty, or filled by an earlier call. Nothing is asserted but that the known answers come back. A
-report is a process of its own, as an operator starts it, less one that only says its version. The textbook queries are
-sent bare: LAG over all starts, and the self-join of intervals.
+The database must be empty, or filled by an earlier call with the same --until. Nothing is asserted but that the known
+answers come back: the call fails if they do not. A report is a process of its own, as an operator starts it, less one
+that only says its version. The textbook queries are sent bare: the newest run of each task, LAG over all starts, and
+the self-join of intervals.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from once.store.connect import open_store
 from tests.benchmarks import history
 
 YEAR, WEEK = 365, 7
+WRONG = "WRONG"
 MINUTELY = history.name(0)
 TASKS = 1000
 
@@ -41,6 +43,10 @@ SELECT count(*) FROM (
     SELECT task, claimed_at - lag(claimed_at) OVER (PARTITION BY task ORDER BY claimed_at) AS distance
     FROM {run} WHERE {where}
 ) AS starts WHERE distance > {longest}
+"""
+NEWEST = """
+SELECT count(*) FROM {run} AS run JOIN (SELECT task, max(number) AS number FROM {run} GROUP BY task) AS newest
+ON run.task = newest.task AND run.number = newest.number
 """
 SELF_JOIN = """
 SELECT count(*) FROM {run} AS a JOIN {run} AS b
@@ -84,6 +90,7 @@ class Bench:
         """Seconds, the peak of memory in KiB, and the answer."""
         with tempfile.TemporaryDirectory() as state:
             environ = {**os.environ, "ONCE_DB": self.address, "ONCE_STATE_DIR": state}
+            environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed once has its bytecode
             call = [sys.executable, "-m", "once", *arguments]
             begun = time.perf_counter()
             with subprocess.Popen(call, env=environ, stdout=subprocess.PIPE) as process:
@@ -124,14 +131,21 @@ def check(plan: history.Plan, verb: str, since: int, task: str | None, items: li
         case "overlaps":
             told = [(i["task"], i["start"], i["shared"]) for i in items]
             known = [(t, instant(s), d / history.SECOND) for t, s, d in history.overlaps(plan, since)]
+        case "status":
+            told, known = [i["task"] for i in items], [history.name(number) for number in range(plan.tasks)]
+            return f"{len(known)} tasks" if told == known else f"{WRONG}: {len(told)} told, {len(known)} known"
+        case "check":
+            kinds = {"stuck": "no beat", "running too long": "too long"}
+            found = ((i["task"], kinds.get(finding["kind"])) for i in items for finding in i["findings"])
+            told, known = [one for one in found if one[1]], list(history.stuck(plan))
         case _:
             told, known = [(i["task"], i["sign"]) for i in items], list(history.stuck(plan))
     known = [one for one in known if task in (None, one[0])]
-    return f"{len(known)} known answers" if told == known else f"WRONG: {len(told)} told, {len(known)} known"
+    return f"{len(known)} known answers" if told == known else f"{WRONG}: {len(told)} told, {len(known)} known"
 
 
-def measure(bench: Bench) -> None:
-    """Print the table."""
+def measure(bench: Bench) -> bool:
+    """Print the table; whether every answer was right."""
     plan = bench.plan
     start = best(lambda: bench.report("--version"))[0]
     until = rfc3339(history.EPOCH + timedelta(microseconds=plan.until))
@@ -140,25 +154,27 @@ def measure(bench: Bench) -> None:
     print(f"{'report':42}{'ms, net':>9}{'MiB':>6}  answers")
     seconds: dict[str, float] = {}
     calls: list[tuple[str, str, int, str | None]] = [
-        ("stuck", "stuck", 0, None),
+        ("status, all tasks", "status", 0, None),
+        ("check, all tasks", "check", 0, None),
+        ("stuck, all tasks", "stuck", 0, None),
         ("gaps, all tasks, a week", "gaps", week, None),
         ("gaps, the minutely task, a year", "gaps", plan.start, MINUTELY),
         ("overlaps, all tasks, a week", "overlaps", week, None),
         ("overlaps, the minutely task, a year", "overlaps", plan.start, MINUTELY),
     ]
-    taken, memory, items = best(lambda: bench.report("status", "--json"))
-    print(f"{'status':42}{(taken - start) * 1000:9.0f}{memory // 1024:6}  {len(items)} tasks")
+    right = True
     for title, verb, since, task in calls:
         period = (
-            ()
-            if verb == "stuck"
-            else ("--since", rfc3339(history.EPOCH + timedelta(microseconds=since)), "--until", until)
+            () if since == 0 else ("--since", rfc3339(history.EPOCH + timedelta(microseconds=since)), "--until", until)
         )
         call = (verb, *period, *((task,) if task else ()), "--json")
         taken, memory, items = best(lambda call=call: bench.report(*call))  # type: ignore[misc]
         seconds[title] = taken - start
-        print(f"{title:42}{seconds[title] * 1000:9.0f}{memory // 1024:6}  {check(plan, verb, since, task, items)}")
+        answers = check(plan, verb, since, task, items)
+        right = right and not answers.startswith(WRONG)
+        print(f"{title:42}{seconds[title] * 1000:9.0f}{memory // 1024:6}  {answers}")
     compare(bench, seconds, week)
+    return right
 
 
 def compare(bench: Bench, seconds: dict[str, float], week: int) -> None:
@@ -171,7 +187,9 @@ def compare(bench: Bench, seconds: dict[str, float], week: int) -> None:
             f"{column} >= {at if bench.is_sqlite else repr((history.EPOCH + timedelta(microseconds=at)).isoformat())}"
         )
 
-    books = [
+    books: list[tuple[str, str, str, dict[str, str]]] = [
+        ("status, all tasks", "newest run of each", NEWEST, {}),
+        ("check, all tasks", "newest run of each", NEWEST, {}),
         ("gaps, all tasks, a week", "LAG over all starts", LAG, {"where": "true", "longest": longest}),
         ("gaps, all tasks, a week", "LAG over the week", LAG, {"where": after("claimed_at", week), "longest": longest}),
         ("gaps, the minutely task, a year", "LAG", LAG, {"where": f"task = '{MINUTELY}'", "longest": longest}),
@@ -213,6 +231,8 @@ def explain(bench: Bench) -> None:
         "undone_slots",
         "crossing_runs",
         "silences",
+        "recent_runs",
+        "last_successes",
     ):
         prefix = "EXPLAIN QUERY PLAN " if bench.is_sqlite else "EXPLAIN (COSTS OFF) "
         lines = [str(row[-1]) for row in connection.execute(prefix + named[name].rstrip(";"), values).fetchall()]
@@ -238,9 +258,11 @@ def main() -> None:
     if asked.fill:
         begun = time.perf_counter()
         print(f"{bench.fill():,} runs written in {time.perf_counter() - begun:.0f} s")
-    measure(bench)
+    right = measure(bench)
     if asked.plans:
         explain(bench)
+    if not right:
+        sys.exit("The known answers did not come back.")
 
 
 if __name__ == "__main__":

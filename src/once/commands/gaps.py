@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 import click
@@ -94,31 +95,35 @@ def _found(asked: Look, wanted: Wanted, in_force: dict[str, list[InForce]]) -> I
     quiet = asked.store.pauses()
     for batch in asked.batches():
         due = _due(batch, in_force, quiet)
-        of_slots = _of_slots(asked, wanted, due)
-        for task in batch:
-            if task.name in due:
-                yield from of_slots[task.name]
-            elif wanted.every is not None and task.line is None:
-                yield from _of_starts(asked, wanted, task, quiet)
+        of_slots = groupby(_of_slots(asked, wanted, due), key=lambda gap: gap.task)
+        task, found = next(of_slots, (None, iter(())))
+        for each in batch:
+            if each.name == task:
+                yield from found
+                task, found = next(of_slots, (None, iter(())))
+            elif each.line is None and wanted.every is not None:
+                yield from _of_starts(asked, wanted, each, quiet)
 
 
-def _of_slots(asked: Look, wanted: Wanted, due: dict[str, Due]) -> dict[str, list[Gap]]:
-    found: dict[str, list[Gap]] = {name: [] for name in due}
+def _of_slots(asked: Look, wanted: Wanted, due: dict[str, Due]) -> Iterator[Gap]:
+    """A gap may begin in one span and go on in the next, where it is the first."""
     now = wanted.period.now
-    for since, until in wanted.period.spans(len(due)) if due else ():
-        for page in asked.store.slots(list(due), since=since, until=until):
-            for gap in gaps_of(page, due[page.task], now=now, skipped=wanted.skipped, each=wanted.each):
-                _add(found[page.task], gap, due[page.task], wanted)
-    return found
+    before: Gap | None = None
 
+    def find(names: Sequence[str], since: datetime, until: datetime) -> Iterator[tuple[str, tuple[bool, Gap]]]:
+        for page in asked.store.slots(names, since=since, until=until):
+            found = gaps_of(page, due[page.task], now=now, skipped=wanted.skipped, each=wanted.each)
+            yield from ((page.task, (number == 0, gap)) for number, gap in enumerate(found))
 
-def _add(found: list[Gap], gap: Gap, due: Due, wanted: Wanted) -> None:
-    """A gap may begin in one span and go on in the next."""
-    whole = joined(found[-1], gap, due, now=wanted.period.now) if found and not wanted.each else None
-    if whole is None:
-        found.append(gap)
-    else:
-        found[-1] = whole
+    for task, (is_first, gap) in wanted.period.by_task(list(due), find) if due else ():
+        whole = None
+        if before is not None and is_first and not wanted.each:
+            whole = joined(before, gap, due[task], now=now)
+        if before is not None and whole is None:
+            yield before
+        before = whole or gap
+    if before is not None:
+        yield before
 
 
 def _of_starts(asked: Look, wanted: Wanted, task: Task, quiet: Sequence[Quiet]) -> Iterator[Gap]:

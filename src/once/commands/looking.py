@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import click
 
@@ -18,7 +18,7 @@ from once.render import moment
 from once.run import Task, task_name
 from once.store.base import Store
 
-SPAN, TASKS_AT_ONCE = timedelta(days=7), 50
+SPAN, TASKS_AT_ONCE = timedelta(days=7), 25
 """What is held in memory together: a week of so many tasks, or up to four weeks of few."""
 
 LONGEST_SPAN = 4 * SPAN
@@ -28,6 +28,14 @@ period_options = stacked(
     click.option("--since", metavar="WHEN", default="7d", help="From when on.  [default: 7d, a week ago]"),
     click.option("--until", metavar="WHEN", help="Until when.  [default: now]"),
 )
+
+
+HELD_AT_MOST = 20_000
+"""Findings that are held until they can be put in order."""
+
+Found = TypeVar("Found")
+Find = Callable[[Sequence[str], datetime, datetime], Iterable[tuple[str, Found]]]
+"""Findings of these tasks in since ≤ time < until, each with its task: by task, earliest first."""
 
 
 class Period(Noun):
@@ -53,6 +61,25 @@ class Period(Noun):
             end = min(start + length, self.until)
             yield start, end
             start = end
+
+    def by_task(self, names: Sequence[str], find: Find[Found]) -> Iterator[tuple[str, Found]]:
+        """What `find` tells of each task, task by task, earliest first.
+
+        Of several tasks in several spans it is held until it can be put in order, unless that is too much: then the
+        tasks are asked about one by one.
+        """
+        spans = list(self.spans(len(names)))
+        if len(spans) > 1 and len(names) > 1:
+            told = (pair for since, until in spans for pair in find(names, since, until))
+            held = list(islice(told, HELD_AT_MOST + 1))
+            if len(held) > HELD_AT_MOST:
+                yield from chain.from_iterable(self.by_task([name], find) for name in names)
+                return
+            places = {name: place for place, name in enumerate(names)}
+            yield from sorted(held, key=lambda pair: places[pair[0]])
+            return
+        for since, until in spans:
+            yield from find(names, since, until)
 
     def __str__(self) -> str:
         return f"from {moment(self.since)} to {moment(self.until)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -45,13 +46,15 @@ def overlaps(*, tasks: tuple[str, ...], since: str, until: str | None, db: str |
 
 def _found(asked: Look, period: Period) -> Iterator[Overlap]:
     """By task, earliest first. A pair is told in the span in which it begins to share time, the first at the latest."""
+
+    def find(names: Sequence[str], since: datetime, until: datetime) -> Iterator[tuple[str, Overlap]]:
+        runs = asked.store.crossing(names, since=since, until=until, now=period.now)
+        for found in overlaps_of(runs, since=since, until=until, now=period.now):
+            if since == period.since or found.start >= since:
+                yield found.task, found
+
     for batch in asked.batches():
-        found: list[Overlap] = []
-        for since, until in period.spans(len(batch)):
-            runs = asked.store.crossing([task.name for task in batch], since=since, until=until, now=period.now)
-            told = overlaps_of(runs, since=since, until=until, now=period.now)
-            found += [one for one in told if since == period.since or one.start >= since]
-        yield from sorted(found, key=lambda one: (one.task, one.start))
+        yield from (found for _, found in period.by_task([task.name for task in batch], find))
 
 
 def _item(found: Overlap) -> dict[str, Any]:

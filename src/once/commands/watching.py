@@ -10,7 +10,7 @@ from once.noun import Noun
 from once.reports import health
 from once.reports.due import Due, InForce
 from once.reports.health import Finding, Kind, Limits, State, Vitals
-from once.reports.stuck import stuck
+from once.reports.stuck import may_be_too_long, stuck
 from once.run import Run, Task
 from once.store.base import Store
 
@@ -46,7 +46,8 @@ def watched(store: Store, names: Sequence[str], limits: Limits, *, now: datetime
     running: dict[str, list[Run]] = {}
     for run in store.running(asked):
         running.setdefault(run.task, []).append(run)
-    history = store.durations(list(running)) if running else {}
+    slow = {run.task for runs in running.values() for run in runs if may_be_too_long(run, now)}
+    history = store.durations(list(slow)) if slow else {}
     in_force: dict[str, list[InForce]] = {}
     for one in store.in_force(asked):
         in_force.setdefault(one.task, []).append(one)

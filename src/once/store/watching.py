@@ -16,12 +16,12 @@ def vitals(session: Session, tasks: Collection[str] | None, *, newest: int) -> d
     asked: dict[str, object] = {"tasks": None if tasks is None else list(tasks)}
     recent: dict[str, list[Recent]] = {}
     for row in session.rows("recent_runs", {**asked, "newest": newest}):
-        told = {name: row[name] for name in Recent._fields if name != "outcome"}
-        recent.setdefault(row["task"], []).append(Recent(**told, outcome=Outcome(row["outcome"])))
+        told = {**row, "outcome": Outcome(row["outcome"])}
+        recent.setdefault(told.pop("task"), []).append(Recent(**told))
     sightings: dict[str, list[Sighting]] = {}
     for row in session.rows("sightings", asked):
-        told = {name: row[name] for name in Sighting._fields}
-        sightings.setdefault(row["task"], []).append(Sighting(**told))
+        told = dict(row)
+        sightings.setdefault(told.pop("task"), []).append(Sighting(**told))
     return {
         row["task"]: Vitals(tuple(recent.get(row["task"], ())), row["slot"], tuple(sightings.get(row["task"], ())))
         for row in session.rows("last_successes", asked)
