@@ -13,6 +13,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
 WORKERS ?= 2
+# The slow tests mostly wait for cron's minutes.
+SLOW_WORKERS ?= 4
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -35,7 +37,7 @@ test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow --durations 10 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(SLOW_WORKERS) --dist loadgroup -m slow --durations 10 $(PYTEST_ARGS)
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ import pytest
 from once.schedule import Schedule
 from tests.acceptance import cron_daemon
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("one night of every daemon")]
 
 EXPRESSIONS = [
     "30 2 * * *",
