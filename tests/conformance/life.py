@@ -16,7 +16,7 @@ from once.event import Operator
 from once.lease import Lease
 from once.run import Ending, Hold, Holder, Outcome
 from once.store.base import Claim, Claimed, Recorded, Store
-from once.verdict import Go, Overlap, Wait
+from once.verdict import Go, Overlap, Wait, decide
 from tests.conformance.claims import LEASE, claim, ending, holder, slot
 from tests.conformance.conftest import Bench
 from tests.conformance.story import Story
@@ -82,7 +82,8 @@ class Life:
             self.stores[0].resume(name, by=ALICE, scope=self.task)
         self.bench.let_pass(LEASE + RETRY_DELAY)
 
-        assert self.stores[0].claim(self._wanted(0, SLOTS)).verdict == Go(attempt=1), "nobody can start"
+        wanted = self._wanted(0, SLOTS)
+        assert decide(wanted.wish, self.stores[0].look(wanted)) == Go(attempt=1), "nobody can start"
 
     def _possible(self) -> list[Callable[[], None]]:
         """What is likely stands here more than once."""
@@ -220,11 +221,12 @@ class Life:
         wanted, expirable = self._wanted(host), self.story.that_may_expire()
         at = wanted.wish.slot
         may_not = at in self.story.succeeded or any(self.story.rows[one].slot == at for one in self.story.alive())
+        may_not = may_not or self.story.is_settled(at)
         excused = self.stores[host].excuse([wanted], by=ALICE)
 
         self.story.compare(expirable, new=len(excused.slots))
         assert excused.slots in ((), (at,))
-        assert not (excused.slots and may_not), "an excuse for what is alive, or done"
+        assert not (excused.slots and may_not), "an excuse for what is alive, or done, or settled"
 
     def prune(self) -> None:
         """An operator forgets what is older than an hour, or nearly everything."""

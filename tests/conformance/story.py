@@ -66,7 +66,7 @@ class Story:
 
         assert number > max(before, default=0)
         assert wish.again or at not in self.succeeded, "a slot that has succeeded was run again"
-        assert wish.again or self.settled_through is None or at > self.settled_through, "a settled slot was run"
+        assert wish.again or not self.is_settled(at), "a settled slot was run"
         assert wish.rerun or at not in self.final, "a slot was run against a recorded word"
         assert wish.rerun or not self.pauses(), "a paused task was started"
         assert wish.attempts is None or used < wish.attempts, "more attempts than there are"
@@ -77,6 +77,10 @@ class Story:
             self.again.add(number)
         if wish.rerun:
             self.final.discard(at)
+
+    def is_settled(self, at: datetime | None) -> bool:
+        """Whether no start may run this slot any more, also where nothing else is known of it."""
+        return self.settled_through is not None and at is not None and at <= self.settled_through
 
     def running(self) -> list[int]:
         """The runs that say so."""

@@ -510,6 +510,16 @@ class TestExcuse:
         assert store.excuse([claim(slot(0)), claim(slot(1))], by=BOB) == Excused()
         assert list(store.runs("report")) == before
 
+    def test_what_is_settled_is_left(self, bench: Bench, store: Store) -> None:
+        """Its history is gone, and it is no gap: an excuse would be all that is told of a slot that has succeeded."""
+        for hour in range(2):
+            store.finish(held(store, claim(slot(hour))), ending())
+        bench.let_pass(3 * HOUR)
+        store.prune("report", HOUR)
+
+        assert store.excuse([claim(slot(hour)) for hour in (-1, 0)], by=ALICE) == Excused()
+        assert [run.number for run in store.runs("report")] == [2]
+
     def test_twice_is_once(self, store: Store) -> None:
         """The first word stands."""
         knows(store, "report")
@@ -664,16 +674,19 @@ class TestEvents:
         """NUL and bytes that are no UTF-8 are replaced, in the reasons of rows too."""
         knows(store, "report")
         odd = Operator("al\0ice", "web\udcff", "caf\udce9\0")
+        store.excuse([claim(slot(-1))], by=odd)
         store.pause("report", by=odd)
         store.claim(claim())
-        (event,) = store.events("report", since=NOON)
+        event, excused = store.events("report", since=NOON)
 
+        assert excused == event.replaced(what=What.EXCUSE, slot=slot(-1).at, until=slot(-1).at)
         assert (event.login, event.host, event.why) == (
             "al\N{REPLACEMENT CHARACTER}ice",
             "web?",
             "caf?\N{REPLACEMENT CHARACTER}",
         )
-        assert row(store, 2).reason == f"paused: by {event.login} on {event.host}: {event.why}"
+        assert row(store, 2).reason == f"by {event.login} on {event.host}: {event.why}"
+        assert row(store, 3).reason == f"paused: {row(store, 2).reason}"
 
     def test_a_prune_by_hand_is_one_too(self, bench: Bench, store: Store) -> None:
         """It says how much went."""

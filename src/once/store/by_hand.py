@@ -67,15 +67,17 @@ def cancel(session: Session, task: str, number: int | None, *, boot: str | None,
 
 
 def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excused:
-    """Write down that these slots of a task are a known gap. What is alive or has succeeded is left as it is."""
+    """Write down that these slots of a task are a known gap. What is alive, has succeeded or is settled is left."""
     task = claims[0].task
     locked = session.row("lock_task", {"task": task})
     assert locked is not None
     expire(session, claims[0])
-    number, alive = locked["last_number"], 0
+    number, settled, alive = locked["last_number"], locked["settled_through"], 0
     done: list[datetime] = []
     for claim in claims:
         assert claim.slot is not None
+        if settled is not None and claim.slot.at <= settled:
+            continue
         values = rows.of_claim(claim)
         newest = session.row("newest_attempt", values)
         alive += newest is not None and bool(newest["alive"])
@@ -83,7 +85,7 @@ def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excuse
             continue
         number += 1
         attempt = newest["attempt"] + 1 if newest is not None else 1
-        what = {"outcome": Outcome.EXCUSED.value, "reason": str(by), "attempt": attempt, "lease": None}
+        what = {"outcome": Outcome.EXCUSED.value, "reason": rows.clean(str(by)), "attempt": attempt, "lease": None}
         insert_run(session, claim, number, what)
         done.append(claim.slot.at)
     if done:

@@ -192,7 +192,7 @@ LEFT JOIN once.run AS twin ON twin.task = %(task)s AND twin.number = (
 
 -- name: lock_task
 -- Whoever claims, finishes late or prunes goes through this row. A statement of its own: what follows sees all of it.
-SELECT task.last_number, task.protocol
+SELECT task.last_number, task.protocol, task.settled_through
 FROM once.task
 WHERE task.name = %(task)s
 FOR NO KEY UPDATE;

@@ -198,7 +198,7 @@ LEFT JOIN run AS twin ON twin.task = :task AND twin.number = (
 
 -- name: lock_task
 -- The transaction holds the whole file: there is nothing left to lock.
-SELECT task.last_number, task.protocol
+SELECT task.last_number, task.protocol, task.settled_through
 FROM task
 WHERE task.name = :task;
 
