@@ -299,7 +299,9 @@ class Life:
         assert recorded in (again_answers if worker.may_be_recorded else first_answers)
         run = self.story.rows.get(number)
         kept = run and (run.late_outcome if recorded is Recorded.LATE else run.outcome)
-        assert recorded not in first_answers or kept is worker.journal.outcome, "an end was answered and not kept"
+        is_cancelled = said_running and run and run.stop_asked and worker.journal.outcome is not Outcome.SUCCEEDED
+        expected = Outcome.CANCELLED if is_cancelled else worker.journal.outcome
+        assert recorded not in first_answers or kept is expected, "an end was answered and not kept"
         return recorded
 
     # What is asked.

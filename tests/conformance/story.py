@@ -61,6 +61,7 @@ class Story:
         attempts = [run for run in before.values() if run.slot == at]
         others = [run for run in self.rows.values() if run.outcome is Outcome.RUNNING and run.number != number]
         used = sum(self.rows[run.number].outcome not in COSTS_NO_ATTEMPT for run in attempts)
+        newest = max(attempts, key=lambda run: run.attempt, default=None)
         keepers = {self.tokens[run.number] for run in kept if run.slot == at and not self._is_of_another_boot(run)}
         self.tokens[number] = wanted.token
 
@@ -68,6 +69,7 @@ class Story:
         assert wish.again or at not in self.succeeded, "a slot that has succeeded was run again"
         assert wish.again or not self.is_settled(at), "a settled slot was run"
         assert wish.rerun or at not in self.final, "a slot was run against a recorded word"
+        assert wish.rerun or newest is None or newest.stop_asked is None, "what was asked to stop was run again"
         assert wish.rerun or not self.pauses(), "a paused task was started"
         assert wish.attempts is None or used < wish.attempts, "more attempts than there are"
         assert wish.overlap is Overlap.ALLOW or not others, "two rows say running"

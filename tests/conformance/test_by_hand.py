@@ -278,6 +278,26 @@ class TestCancel:
         assert reason(store.claim(claim(attempts=9)).verdict) is Reason.CANCELLED
         assert (row(store, 1).reason, row(store, 1).exit_status) == ("cancelled by alice on web1: deploy", 143)
 
+    @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STOPPED, Outcome.LOST])
+    def test_what_came_to_nothing_before_it_heard_is_cancelled_all_the_same(
+        self, store: Store, outcome: Outcome
+    ) -> None:
+        """Neither its holder nor anybody else repeats it; how it ended is kept."""
+        first = claim(attempts=9)
+        hold = held(store, first)
+        store.cancel("report", by=ALICE)
+        end = ending(outcome, exit_status=7, reason="for its own reason", retry_at=NOON + HOUR, tail=b"oops")
+        recorded = store.finish(hold, end)
+        own = store.claim(claim(attempts=9).replaced(retry_of=first.token)).verdict
+        other = store.claim(claim(attempts=9, by=holder("b"))).verdict
+
+        assert recorded is Recorded.AS_ENDED
+        assert (row(store, 1).outcome, row(store, 1).exit_status, row(store, 1).retry_at) == ("cancelled", 7, None)
+        assert row(store, 1).reason == "cancelled by alice on web1: deploy; for its own reason"
+        assert row(store, 1).tail == b"oops"
+        assert [reason(own), reason(other)] == [Reason.CANCELLED, Reason.CANCELLED]
+        assert store.finish(hold, end) is Recorded.ALREADY
+
     def test_a_second_request_does_not_rename_the_first(self, store: Store) -> None:
         """Both have left an event."""
         hold = held(store)

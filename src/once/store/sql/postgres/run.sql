@@ -17,6 +17,7 @@ RETURNING run.stop_asked;
 
 -- name: finish
 -- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
+-- What was asked to stop has ended well, or is cancelled.
 WITH durable AS (
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
@@ -37,7 +38,8 @@ FROM (SELECT once.now() AS now) AS moment, (SELECT count(*) FROM durable) AS rai
 WHERE run.task = %(task)s
     AND run.number = %(number)s
     AND run.token = %(token)s
-    AND run.outcome = 'running';
+    AND run.outcome = 'running'
+    AND (run.stop_asked IS NULL OR %(outcome)s IN ('succeeded', 'cancelled'));
 
 -- name: own_row
 -- What became of our run: read after a beat or a finish that found it no longer running.
@@ -46,6 +48,7 @@ SELECT
     run.reason,
     run.finished_at,
     run.late_outcome,
+    run.stop_asked,
     EXISTS (
         SELECT
         FROM once.run AS later

@@ -13,6 +13,7 @@ RETURNING stop_asked;
 
 -- name: finish
 -- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
+-- What was asked to stop has ended well, or is cancelled.
 UPDATE run
 SET outcome = :outcome,
     reason = :reason,
@@ -29,7 +30,8 @@ SET outcome = :outcome,
 WHERE run.task = :task
     AND run.number = :number
     AND run.token = :token
-    AND run.outcome = 'running';
+    AND run.outcome = 'running'
+    AND (run.stop_asked IS NULL OR :outcome IN ('succeeded', 'cancelled'));
 
 -- name: own_row
 -- What became of our run: read after a beat or a finish that found it no longer running.
@@ -38,6 +40,7 @@ SELECT
     run.reason,
     run.finished_at,
     run.late_outcome,
+    run.stop_asked,
     EXISTS (
         SELECT 1
         FROM run AS later
