@@ -77,6 +77,7 @@ def test_a_number_is_one_run(record: Record, once: Once) -> None:
     there_is_none = "report: no run 2 to cancel: none is alive, stuck or to be retried\n"
 
     assert once("cancel", "report", "2") == (1, there_is_none, "")
+    assert once("cancel", "report", "9" * 20) == (1, there_is_none.replace(" 2 ", f" {'9' * 20} "), "")
     assert record.store.run("report", 1).stop_asked is None
     assert once("cancel", "report", "1") == (0, ASKED, "")
     assert record.store.run("other", 1).stop_asked is None

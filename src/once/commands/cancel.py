@@ -8,11 +8,13 @@ from functools import partial
 import click
 
 from once import host
+from once.commands import telling
 from once.commands.acting import act, reason
 from once.commands.options import as_json, database
 from once.instants import in_words
 from once.render import Answer
 from once.run import Run
+from once.store.base import Cancelled
 
 
 @click.command(short_help="Ask the runs of a task to stop.")
@@ -30,8 +32,9 @@ def cancel(*, task: str, number: int | None, reason: str | None, db: str | None,
     """
     asked = act(db, reason)
     name = asked.task(task)
-    boot = host.holder(os.environ).boot
-    came = asked.patiently(partial(asked.store.cancel, name, number, by=asked.by, boot=boot))
+    boot, came = host.holder(os.environ).boot, Cancelled()
+    if (number or 0) <= telling.HIGHEST:
+        came = asked.patiently(partial(asked.store.cancel, name, number, by=asked.by, boot=boot))
     lines = [f"{name}: run {one} is cancelled" for one in came.ended] + [_asked(run) for run in came.asked]
     items = [{"task": name, "number": one, "asked": False} for one in came.ended]
     items += [{"task": name, "number": run.number, "asked": True} for run in came.asked]

@@ -18,9 +18,6 @@ from once.render import Answer, interval, moment
 from once.run import Outcome, Run, task_name
 from once.store.base import Store
 
-HIGHEST = 2**63 - 1
-"""The highest number that a store can hold."""
-
 
 @click.command(short_help="One run whole, with the end of its output.")
 @click.argument("task")
@@ -38,7 +35,7 @@ def show(*, task: str, number: int | None, output: bool, db: str | None, as_json
     where = place(db)
     store = where.read()
     name = task_name(task, scope=where.settings.scope)
-    run = store.run(name, number) if (number or 0) <= HIGHEST else None
+    run = store.run(name, number) if (number or 0) <= telling.HIGHEST else None
     if run is None:
         if store.task(name) is None:
             raise NoSuchTask(task=name)

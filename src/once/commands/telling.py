@@ -9,6 +9,9 @@ from once.instants import in_words
 from once.render import Cell, interval, moment
 from once.run import Outcome, Run, Task
 
+HIGHEST = 2**63 - 1
+"""The highest number that a store can hold."""
+
 RUN_KEYS = (
     "task",
     "number",
