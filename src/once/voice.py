@@ -39,9 +39,14 @@ class Voice(Noun):
 def write_line(line: str) -> None:
     """One line to stderr, whole, whatever its characters; a closed or full stderr is nobody's failure.
 
+    Control characters are shown, not sent: what an operator gave as a reason must not drive anybody's terminal.
+
     Written past Python's buffers in one call, so that lines of several hosts' logs do not mix.
     """
+    line = " ".join(line.splitlines())
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
     try:
-        os.write(2, " ".join(line.splitlines()).encode(errors="backslashreplace") + b"\n")
+        os.write(2, line.encode(errors="backslashreplace") + b"\n")
     except OSError:
         return

@@ -240,6 +240,18 @@ def test_an_event_has_exactly_these_keys(record: Record, once: Once) -> None:
     }
 
 
+def test_a_reason_is_one_line_wherever_it_is_told(record: Record, once: Once) -> None:
+    """And drives nobody's terminal, on stdout or stderr."""
+    record.run()
+    once("pause", "report", "--reason", "so\033[31m\nwhat")
+    line = ("--schedule", "1 12 * * *", "--tz", "UTC", "--slot", "last", "--max-skew", "36500d")
+    said = once("run", "--task", "report", *line, "--dry-run", "--", "true")[2]
+
+    assert notes(once) == {"report": f"paused {BY}: so\\x1b[31m\\nwhat"}
+    assert once("runs", "report")[1].splitlines()[-1].endswith(f"{BY}: so\\x1b[31m\\nwhat")
+    assert said.endswith(f"the task is paused {BY}: so\\x1b[31m what\n")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's word is taken for who stands behind sudo")
 def test_the_login_is_the_one_behind_sudo(record: Record, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root is nobody in particular."""

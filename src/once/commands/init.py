@@ -28,7 +28,7 @@ def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: s
     grants = store.grants(grant) if grant else []
     if show_sql:
         script = [migration.script for migration in pending] + [f"{grant};" for grant in grants]
-        return Answer(verb="init", lines=script)
+        return Answer(verb="init", lines=[line for statement in script for line in statement.splitlines()])
     if dry_run:
         return Answer(verb="init", lines=_plan(store.name, pending, grants))
     done = store.migrate(despite_old_hosts=force)
