@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 
 from once.reports.due import INSTANT, Due
 from once.reports.gaps import Gap, gaps
-from once.run import Slot, Task
-from once.schedule import Schedule
+from once.run import Task
 from once.store.base import Store
 
 SPAN = timedelta(days=7)
@@ -37,9 +36,3 @@ def is_known(store: Store, task: Task, at: datetime) -> bool:
     (page,) = store.slots([task.name], since=at, until=at + INSTANT)
     due = Due.of(task, store.in_force([task.name]))
     return bool(page.done or page.undone) or any(True for _ in due.between(at, at + INSTANT, now=store.now()))
-
-
-def slot(task: Task, at: datetime) -> Slot:
-    """A slot of this task, its local time by the line that the task was last seen with."""
-    assert task.line is not None
-    return Schedule.of(task.line).slot_of(at)

@@ -83,18 +83,23 @@ def _wanted(asked: Act, task: Task, since: datetime, until: datetime, now: datet
 
 
 def _excused(asked: Act, task: Task, slots: Iterator[datetime], now: datetime) -> Iterator[Excused]:
+    assert task.line is not None
+    schedule, claim = Schedule.of(task.line), _claim(task, asked.by, now)
     while batch := list(islice(slots, AT_ONCE)):
-        claims = [_claim(task, at, asked.by, now) for at in batch]
+        claims = [
+            claim.replaced(token=os.urandom(16).hex(), wish=claim.wish.replaced(slot=at), slot=schedule.slot_of(at))
+            for at in batch
+        ]
         yield asked.patiently(partial(asked.store.excuse, claims, by=asked.by))
 
 
-def _claim(task: Task, at: datetime, by: Operator, now: datetime) -> Claim:
-    """A row for the slot, in the operator's name."""
+def _claim(task: Task, by: Operator, now: datetime) -> Claim:
+    """What the rows of all slots have in common: they are in the operator's name."""
     return Claim(
         task=task.name,
-        token=os.urandom(16).hex(),
-        wish=Wish(slot=at, fired_at=now),
-        slot=missing.slot(task, at),
+        token="",
+        wish=Wish(slot=None, fired_at=now),
+        slot=None,
         line=task.line,
         lease=timedelta(),
         holder=host.holder(os.environ).replaced(user=by.login),

@@ -28,6 +28,7 @@ from once.errors import (
 )
 from once.instants import parse_instant, rfc3339
 from once.run import Hold, Slot, Task, fingerprint
+from once.schedule import Schedule
 from once.signals import Arrivals
 from once.stdio import STDERR
 from once.store.base import Store
@@ -112,15 +113,15 @@ def _slots(asked: Act, task: Task, given: str | None, *, missed: bool, since: st
         return
     if task.line is None:
         raise TaskHasNoSchedule(task=task.name)
-    now = asked.store.now()
+    now, schedule = asked.store.now(), Schedule.of(task.line)
     if given is not None:
         at = acting.slot_named(asked.store, task, given, now)
         if at > now:
             raise SlotInFuture(slot=rfc3339(at))
-        yield missing.slot(task, at)
+        yield schedule.slot_of(at)
         return
     for gap in missing.missing(asked.store, task, since=parse_instant(since or "7d", now), until=now):
-        yield missing.slot(task, gap.first)
+        yield schedule.slot_of(gap.first)
 
 
 def _recorded(store: Store, task: Task) -> tuple[str, ...]:
