@@ -148,7 +148,7 @@ def _show_plain(answer: Answer) -> None:
     for line in table.plain(answer.titles, (list(map(_in_pipe, row)) for row in answer.rows)):
         _write_text(line)
     for pieces in answer.picture:
-        _write_text(_one_line("".join(piece for piece, _ in pieces)).rstrip())
+        _write_text(shown("".join(piece for piece, _ in pieces)).rstrip())
     for text in answer.lines:
         _write_text("\t".join(map(_one_line, text.split("\t"))))
 
@@ -160,7 +160,7 @@ def _show_on_terminal(answer: Answer) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
 
     def say(pieces: Sequence[table.Piece]) -> None:
-        parts = ((_one_line(piece), STYLES.get(word, "")) for piece, word in pieces)
+        parts = ((shown(piece), STYLES.get(word, "")) for piece, word in pieces)
         console.print(Text.assemble(*parts), soft_wrap=True)
 
     now = datetime.now(UTC)
@@ -176,23 +176,31 @@ def _show_on_terminal(answer: Answer) -> None:
 
 
 def _in_pipe(cell: Cell) -> str:
-    return _one_line(cell) if isinstance(cell, str) else moment(cell)
+    return shown(cell) if isinstance(cell, str) else moment(cell)
 
 
 def _on_terminal(cell: Cell, now: datetime) -> str:
-    return _one_line(cell) if isinstance(cell, str) else short_moment(cell, now)
+    return shown(cell) if isinstance(cell, str) else short_moment(cell, now)
 
 
-def _one_line(cell: str) -> str:
-    """A cell cannot break its table, nor drive the terminal: control characters are shown, not sent."""
-    if cell.isprintable():
-        return cell
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cell)
+def shown(text: str) -> str:
+    """As one line can show it: control characters and what the output's encoding lacks as escapes.
+
+    A cell cannot break its table, nor drive the terminal.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return line.encode(encoding(), errors="backslashreplace").decode(encoding())
+
+
+def encoding() -> str:
+    """Of the output."""
+    return (sys.stdout and sys.stdout.encoding) or "utf-8"
 
 
 def _write_text(line: str) -> None:
-    encoding = (sys.stdout and sys.stdout.encoding) or "utf-8"
-    _write(f"{line}\n".encode(encoding, errors="backslashreplace"))
+    _write(f"{line}\n".encode(encoding(), errors="backslashreplace"))
 
 
 def _write(data: bytes) -> None:

@@ -376,13 +376,29 @@ def test_a_narrow_terminal_folds_and_loses_nothing(record: Told) -> None:
     assert re.sub(r"(Nov|2026-11-)( ?)27 11:00", "DAY", below).split() == ["no", "start", "from", "DAY"]
 
 
-def on_terminal(arguments: list[str], record: Told, *, columns: int) -> str:
+@pytest.mark.parametrize("verb", ["gaps", "status", "timeline"])
+def test_a_terminal_that_has_ascii_alone_is_told_all_the_same(verb: str, record: Told) -> None:
+    """What it cannot show is escaped; the columns behind it are not moved."""
+    for task in ("nightly-backup", "🚀 deploy"):
+        record.run(-2, task=task)
+        record.run(0, task=task)
+    period = PERIOD if verb == "gaps" else ()
+    shown = on_terminal([verb, *period], record, columns=80, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    rows = [line for line in shown.splitlines() if line.startswith(("nightly-backup  ", r"\U0001f680 deploy"))]
+
+    assert shown.isascii()
+    assert [re.split("  +", row)[0] for row in rows] == ["nightly-backup", r"\U0001f680 deploy"]
+    assert len({len(re.match(".*?  +", row).group()) for row in rows}) == 1  # type: ignore[union-attr]
+
+
+def on_terminal(arguments: list[str], record: Told, *, columns: int, **more: str) -> str:
     """What a terminal of this width is sent, without colour."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environ = {"PATH": os.environ["PATH"], "TZ": "UTC", "ONCE_DB": record.address, "TERM": "xterm", "PYTHONUTF8": "1"}
+    environ["ONCE_STATE_DIR"] = str(Path(record.address.removeprefix("sqlite:")).parent)
     call = [sys.executable, "-m", "once", *arguments]
-    with subprocess.Popen(call, env=environ, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with subprocess.Popen(call, env=environ | more, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         seen = b""
         while chunk := _read(ours):

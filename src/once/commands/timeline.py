@@ -14,7 +14,7 @@ from once.commands.looking import Look, Period, look
 from once.commands.options import as_json, database
 from once.errors import OnceError
 from once.instants import in_words
-from once.render import Answer, moment
+from once.render import Answer, encoding, moment, shown
 from once.reports.due import Due, InForce, Quiet
 from once.reports.gaps import Kind
 from once.reports.gaps import gaps as gaps_of
@@ -89,19 +89,18 @@ def _missed(asked: Look, due: dict[str, Due], grid: Grid) -> dict[str, list[date
 
 
 def _names_width(asked: Look, width: int, *, on_terminal: bool) -> int:
-    longest = max((columns(task.name) for task in asked.tasks), default=0)
+    longest = max((columns(shown(task.name)) for task in asked.tasks), default=0)
     if asked.named:
         longest = max(longest, 16)
     return min(longest, width // NAMES_SHARE) if on_terminal else longest
 
 
 def _picture(rows: Sequence[Row], grid: Grid, names: int) -> list[list[tuple[str, str]]]:
-    encoding = (sys.stdout and sys.stdout.encoding) or "ascii"
-    fine = encoding.lower().replace("-", "") == "utf8"
+    fine = encoding().lower().replace("-", "") == "utf8"
     heading = f"{moment(grid.since)} to {moment(grid.now)}, {in_words(grid.length)} a mark"
     lines: list[list[tuple[str, str]]] = [[(heading, "")], [(f"{'':{names}}  {grid.axis()}", "")]]
     for row in rows:
-        name = row.task if row.host is None else f"  {row.host}"
+        name = shown(row.task if row.host is None else f"  {row.host}")
         lines.append([(_fitted(name, names, "…" if fine else "~"), ""), *marks(row.states(), fine=fine)])
     return [*lines, [], list(legend(rows, fine=fine))]
 
