@@ -150,7 +150,7 @@ def _show_plain(answer: Answer) -> None:
     for pieces in answer.picture:
         _write_text(shown("".join(piece for piece, _ in pieces)).rstrip())
     for text in answer.lines:
-        _write_text("\t".join(map(_one_line, text.split("\t"))))
+        _write_text("\t".join(map(shown, text.split("\t"))))
 
 
 def _show_on_terminal(answer: Answer) -> None:
