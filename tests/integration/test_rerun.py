@@ -335,7 +335,11 @@ class TestRefusals:
         record.run(0, status=3, command=TELL)
         monkeypatch.setenv("ONCE_OFF", "1")
 
-        assert once("rerun", "report", "--slot", "last", "--yes")[:2] == (75, "")
+        assert once("rerun", "report", "--slot", "last", "--yes") == (
+            75,
+            "",
+            "once rerun: report: nothing was run: this host is switched off (off = true, or ONCE_OFF)\n",
+        )
         assert numbers(record) == [1]
 
     def test_a_scope_stands_before_the_name(self, record: Record, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
