@@ -70,6 +70,8 @@ class Runner:
             line = f"{line}, after a wait of {in_words(answer.waited)}"
         if status:
             voice.insist(f"{line}; status {status} says so")
+        elif status is None and claim.by_hand and self._start.skip_code:
+            voice.insist(line)
         else:
             is_told = wording.is_told(skip, claim, answer.facts, recorded=answer.recorded) or answer.waited
             (voice.say if is_told else voice.mention)(line)

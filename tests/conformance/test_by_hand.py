@@ -549,6 +549,19 @@ class TestExcuse:
         assert len(list(store.runs("report"))) == 2
         assert told(store) == [What.EXCUSE]
 
+    def test_what_is_excused_in_several_transactions_is_one_event(self, store: Store) -> None:
+        """And another act is another event, whoever's it is."""
+        knows(store, "report")
+        for hour, by, continued in ((0, ALICE, False), (1, ALICE, True), (2, BOB, True), (3, ALICE, False)):
+            store.excuse([claim(slot(hour))], by=by, continued=continued)
+        events = store.events("report", since=NOON)
+
+        assert [(event.login, event.slot, event.until) for event in reversed(events)] == [
+            (ALICE.login, slot(0).at, slot(1).at),
+            (BOB.login, slot(2).at, slot(2).at),
+            (ALICE.login, slot(3).at, slot(3).at),
+        ]
+
     def test_several_slots_are_one_event(self, store: Store) -> None:
         """From the first to the last; those that need no excuse are left out."""
         knows(store, "report")

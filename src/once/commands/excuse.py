@@ -85,12 +85,14 @@ def _wanted(asked: Act, task: Task, since: datetime, until: datetime, now: datet
 def _excused(asked: Act, task: Task, slots: Iterator[datetime], now: datetime) -> Iterator[Excused]:
     assert task.line is not None
     schedule, claim = Schedule.of(task.line), _claim(task, asked.by, now)
+    any_before = False
     while batch := list(islice(slots, AT_ONCE)):
         claims = [
             claim.replaced(token=os.urandom(16).hex(), wish=claim.wish.replaced(slot=at), slot=schedule.slot_of(at))
             for at in batch
         ]
-        yield asked.patiently(partial(asked.store.excuse, claims, by=asked.by))
+        yield (one := asked.patiently(partial(asked.store.excuse, claims, by=asked.by, continued=any_before)))
+        any_before = any_before or bool(one.slots)
 
 
 def _claim(task: Task, by: Operator, now: datetime) -> Claim:

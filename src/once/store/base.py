@@ -244,8 +244,11 @@ class Store(Protocol):
         """
         ...
 
-    def excuse(self, claims: Sequence[Claim], *, by: Operator) -> Excused:
-        """Write down that these slots of one task are a known gap, in one transaction: ask for some hundreds."""
+    def excuse(self, claims: Sequence[Claim], *, by: Operator, continued: bool = False) -> Excused:
+        """Write down that these slots of one task are a known gap, in one transaction: ask for some hundreds.
+
+        `continued`: they belong to what the operator has just excused, and to its event.
+        """
         ...
 
     def note_rerun(self, hold: Hold, slot: datetime | None, *, by: Operator) -> None:

@@ -66,7 +66,7 @@ def cancel(session: Session, task: str, number: int | None, *, boot: str | None,
     return Cancelled(ended=tuple(ended), asked=tuple(_run(session, task, one) for one in asked))
 
 
-def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excused:
+def excuse(session: Session, claims: Sequence[Claim], *, by: Operator, continued: bool = False) -> Excused:
     """Write down that these slots of a task are a known gap. What is alive, has succeeded or is settled is left."""
     task = claims[0].task
     locked = session.row("lock_task", {"task": task})
@@ -88,9 +88,15 @@ def excuse(session: Session, claims: Sequence[Claim], *, by: Operator) -> Excuse
         what = {"outcome": Outcome.EXCUSED.value, "reason": rows.clean(str(by)), "attempt": attempt, "lease": None}
         insert_run(session, claim, number, what)
         done.append(claim.slot.at)
-    if done:
+    if done and not (continued and _extend(session, task, max(done), by)):
         note(session, What.EXCUSE, by, task=task, slot=min(done), until=max(done))
     return Excused(slots=tuple(done), alive=alive)
+
+
+def _extend(session: Session, task: str, until: datetime, by: Operator) -> bool:
+    """Let the event of this act reach to here."""
+    who = {"login": rows.clean(by.login), "host": rows.clean(by.host)}
+    return session.write("extend_excuse", {"task": task, "until": until, **who}) > 0
 
 
 def note_rerun(session: Session, hold: Hold, slot: datetime | None, *, by: Operator) -> None:

@@ -145,11 +145,11 @@ class Ledger:
         with self._database.transaction() as session:
             return by_hand.cancel(session, task, number, boot=boot, by=by)
 
-    def excuse(self, claims: Sequence[Claim], *, by: Operator) -> Excused:
+    def excuse(self, claims: Sequence[Claim], *, by: Operator, continued: bool = False) -> Excused:
         from once.store import by_hand
 
         with self._database.transaction() as session:
-            return by_hand.excuse(session, claims, by=by)
+            return by_hand.excuse(session, claims, by=by, continued=continued)
 
     def note_rerun(self, hold: Hold, slot: datetime | None, *, by: Operator) -> None:
         from once.store import by_hand

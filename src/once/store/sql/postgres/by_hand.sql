@@ -123,6 +123,19 @@ VALUES (
     COALESCE(%(until)s, once.now() + CAST(%(length)s AS interval)), %(why)s
 );
 
+-- name: extend_excuse
+-- Slots that are excused in one go, in several transactions, are one event: this operator's last.
+UPDATE once.event
+SET until = %(until)s
+WHERE event.number = (
+    SELECT max(last.number)
+    FROM once.event AS last
+    WHERE last.task = %(task)s
+        AND last.what = 'excuse'
+        AND last.login = %(login)s
+        AND last.host = %(host)s
+);
+
 -- name: events
 -- What was done to a task and to all, newest first.
 SELECT

@@ -117,6 +117,19 @@ VALUES (
     COALESCE(:until, once_now() + :length), :why
 );
 
+-- name: extend_excuse
+-- Slots that are excused in one go, in several transactions, are one event: this operator's last.
+UPDATE event
+SET until = :until
+WHERE event.number = (
+    SELECT max(last.number)
+    FROM event AS last
+    WHERE last.task = :task
+        AND last.what = 'excuse'
+        AND last.login = :login
+        AND last.host = :host
+);
+
 -- name: events
 -- What was done to a task and to all, newest first.
 SELECT
