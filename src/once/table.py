@@ -28,6 +28,8 @@ NAMES_SHARE, SHORTEST_NAME = 3, 16
 WRAPPED_FROM = 20
 """The last column needs so many columns to be worth its place in the line."""
 
+JOINTS = "-_/.:"
+
 Piece = tuple[str, str]
 """Text, and the word that decides about its colour."""
 
@@ -143,12 +145,17 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _cut(word: str, width: int) -> list[str]:
-    parts = [""]
-    for character in word:
-        if parts[-1] and columns(parts[-1] + character) > width:
-            parts.append("")
-        parts[-1] += character
-    return parts
+    """Behind a dash or the like, if that is not far from where it must be."""
+    parts = []
+    while columns(word) > width:
+        at = len(word)
+        while at > 1 and columns(word[:at]) > width:
+            at -= 1
+        joint = 1 + max(word.rfind(mark, 0, at) for mark in JOINTS)
+        at = joint if joint > at // 2 else at
+        parts.append(word[:at])
+        word = word[at:]
+    return [*parts, word]
 
 
 def _padded(cell: str, width: int) -> str:

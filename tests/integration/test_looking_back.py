@@ -372,7 +372,7 @@ def test_a_narrow_terminal_folds_and_loses_nothing(record: Told) -> None:
 
     assert max(map(len, shown)) <= 40
     assert shown[0].split() == ["TASK", "WHAT", "SLOTS"]
-    assert row == ["[bold]nightly-ba  missed  1", "ckup[/bold]"]
+    assert row == ["[bold]nightly-    missed  1", "backup[/bold]"]
     assert re.sub(r"(Nov|2026-11-)( ?)27 11:00", "DAY", below).split() == ["no", "start", "from", "DAY"]
 
 

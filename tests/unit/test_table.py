@@ -75,13 +75,13 @@ def test_a_cell_that_says_nothing_is_not_told_below() -> None:
 
 
 def test_the_first_column_is_folded_and_the_last_is_wrapped() -> None:
-    """A name wherever it must be, a note between its words."""
+    """A name behind a dash, or wherever it must be, a note between its words."""
     note = "its lease ended, found by app1 (pid 7)"
 
     assert on_terminal(["etl-customers-orders-and-invoices", "lost", "db1", note], width=60) == [
         "TASK                  OUTCOME  HOST  NOTE",
-        "etl-customers-orders  lost     db1   its lease ended, found",
-        "-and-invoices                        by app1 (pid 7)",
+        "etl-customers-        lost     db1   its lease ended, found",
+        "orders-and-invoices                  by app1 (pid 7)",
     ]
 
 

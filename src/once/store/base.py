@@ -218,7 +218,8 @@ class Store(Protocol):
         Settles first: no slot through the newest that is forgotten runs again. Never a run that is running or waits to
         retry, the newest start, the newest success, nor, for thirty days, a lost run whose end may still come. Waits
         for nobody. Nothing is even looked for while the task's oldest run is not `slack` older than `keep`, but for
-        one look by the key. `by`: an operator, whose doing is noted. `rehearse`: only say what would be done.
+        one look by the key. `by`: an operator, whose doing is noted. `rehearse`: only say what would be done, in
+        all pages together.
         """
         ...
 

@@ -112,11 +112,13 @@ class Ledger:
 
         session = self._database.session()
         oldest = pruning.oldest(session, task)
-        if oldest is None or oldest <= keep + slack:
+        if oldest is None or oldest[1] <= keep + slack:
             return Pruned()
         now = self.now()
+        if rehearse:
+            return pruning.rehearse(session, task, now=now, keep=keep, beyond=oldest[0] - 1)
         foreseen = pruning.look(session, task, now=now, keep=keep, beyond=beyond, page=page)
-        if rehearse or not foreseen.runs:
+        if not foreseen.runs:
             return foreseen
         with self._database.transaction() as session:
             return pruning.prune(session, task, now=now, keep=keep, beyond=beyond, page=page, by=by, store=self.name)

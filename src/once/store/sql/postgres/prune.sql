@@ -49,13 +49,42 @@ SELECT
 
 -- name: open_slot
 -- The earliest slot up to here that is being run, or whose holder waits to retry: it must stay open to its holder.
-SELECT run.slot
+SELECT opened.slot
+FROM (
+    SELECT run.slot
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.slot <= %(slot)s
+        AND run.outcome = 'running'
+    UNION ALL
+    SELECT run.slot
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.slot <= %(slot)s
+        AND run.outcome <> 'succeeded'
+        AND run.slot IS NOT NULL
+        AND run.retry_at IS NOT NULL
+        AND run.lease_until > once.now()
+) AS opened
+ORDER BY opened.slot
+LIMIT 1;
+
+-- name: foreseen
+-- How many of these runs of a task may go, and through which slot everything would have to be settled before.
+SELECT count(*) AS runs, max(run.slot) AS slot
 FROM once.run
 WHERE run.task = %(task)s
-    AND run.slot <= %(slot)s
-    AND (run.outcome = 'running' OR run.retry_at IS NOT NULL AND run.lease_until > once.now())
-ORDER BY run.slot
-LIMIT 1;
+    AND run.number > %(beyond)s
+    AND run.number <= %(upto)s
+    AND run.claimed_at < CASE
+        WHEN run.outcome IN ('lost', 'cancelled') AND run.finished_at IS NULL AND run.late_at IS NULL
+            THEN %(until_lost)s
+        ELSE %(until)s
+    END
+    AND (run.slot IS NULL OR run.slot < COALESCE(%(opened)s::timestamptz, %(until)s))
+    AND run.outcome <> 'running'
+    AND (run.retry_at IS NULL OR COALESCE(run.lease_until <= once.now(), true))
+    AND run.number <> ALL(%(kept)s::bigint[]);
 
 -- name: lock_task_if_free
 -- As lock_task, without a wait: whoever prunes has time, whoever claims has not.

@@ -49,16 +49,42 @@ SELECT
 
 -- name: open_slot
 -- The earliest slot up to here that is being run, or whose holder waits to retry: it must stay open to its holder.
-SELECT run.slot
+SELECT opened.slot AS "slot [instant]"
+FROM (
+    SELECT run.slot
+    FROM run INDEXED BY run_running
+    WHERE run.task = :task
+        AND run.slot <= :slot
+        AND run.outcome = 'running'
+    UNION ALL
+    SELECT run.slot
+    FROM run INDEXED BY run_unsuccessful
+    WHERE run.task = :task
+        AND run.slot <= :slot
+        AND run.outcome <> 'succeeded'
+        AND run.slot IS NOT NULL
+        AND run.retry_at IS NOT NULL
+        AND (run.lease_until > once_now() OR run.lease_boottime > once_boottime())
+) AS opened
+ORDER BY opened.slot
+LIMIT 1;
+
+-- name: foreseen
+-- How many of these runs of a task may go, and through which slot everything would have to be settled before.
+SELECT count(*) AS runs, max(run.slot) AS "slot [instant]"
 FROM run
 WHERE run.task = :task
-    AND run.slot <= :slot
-    AND (
-        run.outcome = 'running'
-        OR run.retry_at IS NOT NULL AND (run.lease_until > once_now() OR run.lease_boottime > once_boottime())
-    )
-ORDER BY run.slot
-LIMIT 1;
+    AND run.number > :beyond
+    AND run.number <= :upto
+    AND run.claimed_at < CASE
+        WHEN run.outcome IN ('lost', 'cancelled') AND run.finished_at IS NULL AND run.late_at IS NULL
+            THEN :until_lost
+        ELSE :until
+    END
+    AND (run.slot IS NULL OR run.slot < COALESCE(:opened, :until))
+    AND run.outcome <> 'running'
+    AND (run.retry_at IS NULL OR COALESCE(run.lease_until <= once_now() AND COALESCE(run.lease_boottime <= once_boottime(), true), true))
+    AND run.number NOT IN (SELECT value FROM json_each(:kept));
 
 -- name: lock_task_if_free
 -- The transaction holds the whole file: there is nothing left to lock.
