@@ -7,12 +7,19 @@ import re
 import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from once import settings
+from once.run import Ending, Holder, Line, Outcome
+from once.schedule import Schedule
+from once.store.base import Claim
+from once.store.connect import open_store
+from once.verdict import Overlap, Wish
 from tests.meta.tree import ROOT, SOURCE, commands
+from tests.unit.fakes import FakeClock
 
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
@@ -55,6 +62,74 @@ def test_the_first_job_prints_what_is_shown(tmp_path: Path) -> None:
         printed += f"$ {call}\n{done.stdout}"
 
     assert shape_of(printed) == shape_of(shown)
+
+
+def test_the_reports_print_what_is_shown(tmp_path: Path) -> None:
+    """Of such a history: a night that failed, one that was lost, one that was missed, and a sync that was away."""
+    (shown,) = (block for block in BLOCKS if block.startswith("$ once gaps"))
+    happened(f"sqlite:{tmp_path}/once.db")
+    environ = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TZ": "UTC"}
+    environ |= {"ONCE_DB": f"sqlite:{tmp_path}/once.db", "ONCE_STATE_DIR": str(tmp_path)}
+    printed = ""
+    for call in re.findall(r"^\$ (.*)$", shown, re.MULTILINE):
+        done = subprocess.run(["sh", "-c", call], env=environ, capture_output=True, text=True, check=False)
+        printed += f"$ {call}\n{done.stdout}"
+        assert done.returncode == 1
+
+    assert shape_of(printed) == shape_of(shown)
+
+
+class Past(FakeClock):
+    """A clock that is set."""
+
+    def now(self) -> datetime:
+        return self.time
+
+    def set(self, time: datetime) -> None:
+        """It stands still from there on."""
+        self.time = time
+        self.seconds = time.timestamp()
+
+
+def happened(address: str) -> None:
+    """What the README tells of, at such times of these days."""
+    clock = Past()
+    store = open_store(address, clock=clock, state_dir="/nowhere")
+    now = datetime.now(UTC)
+    lost = (now - timedelta(hours=24, minutes=10)).replace(second=0, microsecond=0)
+    nightly = Line(f"{lost.minute} {lost.hour} * * *", "UTC")
+    sync = Line("*/5 * * * *", "UTC")
+    begun = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0) - timedelta(hours=10)
+    starts = [(lost - timedelta(days=2), nightly, 60, 0), (lost - timedelta(days=1), nightly, 60, 1)]
+    starts += [(lost, nightly, None, None)]
+    starts += [
+        (begun + number * timedelta(minutes=5), sync, 320 if number == 110 else 20, 0)
+        for number in range(121)
+        if not 5 <= number < 105
+    ]
+    for at, line, seconds, status in sorted(starts, key=lambda start: start[0]):
+        clock.set(at + timedelta(seconds=1))
+        task, schedule = "nightly" if line is nightly else "sync", Schedule.of(line)
+        command = ("/opt/app/report", "--email")
+        hold = store.claim(
+            Claim(
+                task=task,
+                token=f"{task} {at}",
+                wish=Wish(slot=at, fired_at=clock.now(), overlap=Overlap.ALLOW),
+                slot=schedule.slot_of(at),
+                line=line,
+                lease=timedelta(minutes=5),
+                holder=Holder("h1", None, None, 42, "ops"),
+                command=command,
+                command_hash="c0ffee",
+                unbroken_since=schedule.unbroken_since(at, on_time=True),
+            )
+        ).hold
+        if hold is not None and seconds is not None:
+            outcome = Outcome.FAILED if status else Outcome.SUCCEEDED
+            took = timedelta(seconds=seconds)
+            store.finish(hold, Ending(outcome, clock.now() + took, exit_status=status, duration=took))
+    store.close()
 
 
 def shape_of(text: str) -> list[list[str]]:
