@@ -179,6 +179,15 @@ def test_a_clock_change_makes_up_no_gap(engine: str, wanted: list[str]) -> None:
     assert [f"{slot:%Y-%m-%dT%H:%M}" for slot in slots(found, start, start + 3 * DAY)] == wanted
 
 
+def test_the_hour_that_comes_twice_is_due_once() -> None:
+    """A fixed time at its first pass; a schedule that follows real time at both."""
+    night = datetime(2026, 10, 25, tzinfo=UTC)
+    fixed, hourly = (in_force(Line(text, "Europe/Berlin"), since=night) for text in ("30 2 * * *", "30 * * * *"))
+
+    assert slots(due(fixed), night, night + 3 * HOUR) == [night + HOUR / 2]
+    assert slots(due(hourly), night, night + 3 * HOUR) == [night + (hour + 0.5) * HOUR for hour in range(3)]
+
+
 def test_a_year_of_misses_is_one_gap() -> None:
     """However many pages of slots are looked at."""
     start = NOW - 365 * DAY
