@@ -1,7 +1,7 @@
-"""A claim that is held up between two of its statements while somebody else acts: at every point, for every act.
+"""A transaction held up between two of its statements while somebody else acts: at every point, for every act.
 
-Who acts either ends before the claim goes on, or waits for a lock that the claim has, and goes on after it. Whichever
-it is, the story that the two are told and the rows must fit. A file has one writer, so nothing comes between there.
+Who acts either ends before it goes on, or waits for a lock that it has, and goes on after it. Whichever it is, the
+story that the two are told and the rows must fit. A file has one writer, so nothing comes between there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -41,6 +42,13 @@ ACTS: dict[str, Act] = {
     "is excused": lambda store, wanted, _: store.excuse([wanted], by=ALICE),
     "is pruned": lambda store, _, hold: store.prune(hold.task, timedelta(seconds=1)),
 }
+ENDS: dict[str, Act] = {
+    "beats": ACTS["beats"],
+    "succeeds": ACTS["succeeds"],
+    "fails and is to be repeated": lambda store, _, hold: store.finish(
+        hold, ending(Outcome.FAILED, retry_at=ending().finished_at + LEASE)
+    ),
+}
 QUICK = ("beats", "succeeds")
 """The acts that take no lock of the task's, and so really come between."""
 
@@ -53,7 +61,7 @@ def store_kind(request: pytest.FixtureRequest) -> str:
 
 
 class Halting:
-    """A claim's session, which lets something else happen after its statement of this number."""
+    """A transaction's session, which lets something else happen after its statement of this number."""
 
     def __init__(self, session: Any, at: int, meanwhile: Callable[[], None]) -> None:
         self._session, self._left, self._meanwhile = session, at, meanwhile
@@ -126,12 +134,64 @@ def test_what_happens_between_two_statements_of_a_claim_fits_its_verdict(bench: 
             task = next(tasks)
             hold = _in_state(bench, other, task, state)
             wanted = wish(task)
-            meanwhile = Meanwhile(bench, lambda wanted=wanted, hold=hold: ACTS[act](other, wanted, hold))
+            meanwhile = Meanwhile(bench, partial(ACTS[act], other, wanted, hold))
             with halting(claimer, at, meanwhile.begin):
                 claimed = claimer.claim(wanted)
             if not meanwhile.has_begun:
                 break
             _check(other, wanted, claimed, hold, meanwhile.end())
+
+
+@pytest.mark.parametrize("state", ["works", "is over"])
+@pytest.mark.parametrize("act", [act if act in QUICK else pytest.param(act, marks=pytest.mark.slow) for act in ENDS])
+def test_no_run_slips_through_a_cancel(bench: Bench, state: str, act: str) -> None:
+    """It is over, or is asked to stop; and it is not to be repeated, whenever it ends meanwhile."""
+    for store, task, hold, meanwhile, at in _each_point(bench, state, ENDS[act]):
+        with halting(store, at, meanwhile.begin):
+            told = store.cancel(task, by=ALICE)
+        if not meanwhile.has_begun:
+            return
+        answer = meanwhile.end()
+        run = store.run(task, hold.number)
+
+        assert run is not None
+        assert run.retry_at is None
+        assert run.stop_asked is not None or run.outcome is not Outcome.RUNNING
+        assert run.outcome is Outcome.CANCELLED or hold.number not in told.ended
+        if isinstance(answer, Beat):
+            assert answer.ours is (run.outcome is Outcome.RUNNING)
+        if act == "fails and is to be repeated" and (told.asked or told.ended):
+            assert run.outcome is Outcome.CANCELLED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", ["works", "is over", "is lost"])
+@pytest.mark.parametrize("act", ENDS)
+def test_no_success_is_excused(bench: Bench, state: str, act: str) -> None:
+    """Nor what is alive: the excuse comes first, or the end does."""
+    for store, task, hold, meanwhile, at in _each_point(bench, state, ENDS[act]):
+        with halting(store, at, meanwhile.begin):
+            excused = store.excuse([claim(slot(0), task=task)], by=ALICE)
+        if not meanwhile.has_begun:
+            return
+        answer = meanwhile.end()
+        run = store.run(task, hold.number)
+
+        assert run is not None
+        assert not (excused.slots and run.outcome in (Outcome.RUNNING, Outcome.SUCCEEDED))
+        assert not (excused.slots and run.retry_at)
+        if isinstance(answer, Beat):
+            assert answer.ours is (run.outcome is Outcome.RUNNING)
+
+
+def _each_point(bench: Bench, state: str, act: Act) -> Iterator[tuple[Store, str, Hold, Meanwhile, int]]:
+    """A task in this state for every statement after which a transaction may be held up, and what happens then."""
+    store, other = bench.open(), bench.open()
+    for at in itertools.count(1):
+        task = f"report{at:03}"
+        hold = _in_state(bench, other, task, state)
+        wanted = claim(slot(0), task=task)
+        yield store, task, hold, Meanwhile(bench, partial(act, other, wanted, hold)), at
 
 
 def _in_state(bench: Bench, store: Store, task: str, state: str) -> Hold:

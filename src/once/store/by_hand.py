@@ -59,8 +59,10 @@ def cancel(session: Session, task: str, number: int | None, *, boot: str | None,
         "beyond": locked["last_number"] - RETRIES_AMONG,
         "why": rows.clean(f"cancelled {by}"),
     }
+    # All of them are asked first: one that ends meanwhile, to be repeated, would slip through otherwise.
+    running = [row["number"] for row in session.rows("cancel_running", values)]
     ended = [row["number"] for ask in ("cancel_ended", "cancel_waiting") for row in session.rows(ask, values)]
-    asked = [row["number"] for row in session.rows("cancel_running", values)]
+    asked = [one for one in running if one not in ended]
     for one in (*ended, *asked):
         note(session, What.CANCEL, by, task=task, run=one)
     return Cancelled(ended=tuple(ended), asked=tuple(_run(session, task, one) for one in asked))
