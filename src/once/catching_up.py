@@ -36,15 +36,28 @@ class CatchingUp:
         self.was_stopped = False
 
     def run(self) -> int:
-        """The first status other than 0 of any of them. Raises what a turn raises; between two a signal ends `once`."""
+        """The first status other than 0 of any of them; between two a signal ends `once`.
+
+        Whatever keeps a slot from being run ends the catching up, and not the start: its own slot says what is wrong.
+        """
         first_failure = 0
         slots = self._wanted()
         for number, slot in enumerate(slots, start=1):
-            turn = Turn(for_slot(self._start, slot), self._ports, self._store)
             self._ports.voice.detail(f"catching up slot {number} of {len(slots)}")
-            status = turn.take()
+            start = for_slot(self._start, slot)
+            turn = Turn(start, self._ports, self._store)
+            try:
+                status = turn.take()
+            except OnceError as error:
+                self._store.close()
+                is_for_later = isinstance(error, NotNow)
+                tell = self._ports.voice.mention if is_for_later else self._ports.voice.insist
+                tell(f"catching up ends: {error}")
+                first_failure = first_failure or (0 if is_for_later else error.wrapping)
+                self._ports.arrivals.raise_again()
+                break
             if turn.turned_away is not None:
-                self._ports.voice.mention(wording.skipped(turn.turned_away.skip, for_slot(self._start, slot).claim))
+                self._ports.voice.mention(wording.skipped(turn.turned_away.skip, start.claim))
                 if turn.turned_away.skip.reason in STOPS_FOR:
                     break
                 continue

@@ -31,6 +31,7 @@ class Entry(Noun):
     hold: Hold
     ending: Ending
     claim: Claim | None = None
+    slot: datetime | None = None
 
     def is_for(self, store: Store, *, identity: str) -> bool:
         """Whether it belongs to this store."""
@@ -73,6 +74,7 @@ def written(entry: Entry) -> str:
             "duration": ending.duration.total_seconds() if ending.duration is not None else None,
             "tail": ending.tail.hex(),
             "tail_dropped": ending.tail_dropped,
+            "slot": entry.slot.isoformat() if entry.slot is not None else None,
             "claim": _claim_written(entry.claim) if entry.claim is not None else None,
         }
     )
@@ -100,7 +102,8 @@ def read(path: str) -> Entry | Unread:
         )
         hold = Hold(kept["task"], kept["number"], kept["token"])
         claim = _claim(hold, kept["claim"]) if kept.get("claim") is not None else None
-        return Entry(kept["identity"], kept["store"], hold, ending, claim)
+        slot = datetime.fromisoformat(kept["slot"]) if kept.get("slot") is not None else None
+        return Entry(kept["identity"], kept["store"], hold, ending, claim, slot)
     except OSError as error:
         return Unread(path, error.strerror or str(error), broken=False)
     except (ValueError, KeyError, TypeError, AttributeError):

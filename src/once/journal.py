@@ -8,12 +8,14 @@ changed address or password still finds it, and another database never gets it. 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from once.clock import Clock
 from once.entry import Entry, Unread, read, written
 from once.noun import Noun
+from once.run import Outcome
 from once.store.base import Recorded, Store
 
 SUFFIX, BROKEN, UNKNOWN = ".json", ".broken", ".unknown"
@@ -32,6 +34,7 @@ class Journal:
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
+        self._alone: int | None = None
 
     def keep(self, entry: Entry) -> None:
         """Write the entry down so that it survives a crash. Raises OSError; keeping it again changes nothing."""
@@ -60,6 +63,29 @@ class Journal:
     def entries(self) -> Iterator[Entry]:
         """What waits, oldest first. A file that cannot be read is passed over and stays."""
         return (found for found in map(read, self._files()) if isinstance(found, Entry))
+
+    def has_run(self, task: str, slot: datetime) -> bool:
+        """Whether a run of this slot waits here. One that a signal stopped leaves the slot to another start."""
+        stopped = Outcome.STOPPED
+        return any((e.hold.task, e.slot) == (task, slot) and e.ending.outcome is not stopped for e in self.entries())
+
+    def hold_alone(self, task: str) -> bool:
+        """Be the only process of this host that runs the task unguarded, until this one ends.
+
+        Where nothing can be written nobody can be told apart, and whoever asks is the only one.
+        """
+        import fcntl
+
+        path = os.path.join(self.directory, f"{zlib.crc32(task.encode(errors='surrogateescape')):08x}.unguarded")
+        try:
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            self._alone = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def unread(self) -> list[Unread]:
         """The files that cannot be read, which `waiting` does not count."""

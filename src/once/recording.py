@@ -80,7 +80,9 @@ class Recorder(Noun):
     voice: Voice
     lasting: bool
 
-    def record(self, hold: Hold, ending: Ending, *, claim: Claim | None = None) -> Recorded | None:
+    def record(
+        self, hold: Hold, ending: Ending, *, slot: datetime | None = None, claim: Claim | None = None
+    ) -> Recorded | None:
         """Tell the table; None when the outcome waits in the journal instead.
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
@@ -88,7 +90,7 @@ class Recorder(Noun):
 
         `claim`: of a run that was never claimed.
         """
-        entry = Entry(self.identity, self.store.name, hold, ending, claim)
+        entry = Entry(self.identity, self.store.name, hold, ending, claim, slot)
         give_up_at = self.clock.boottime() + TRIES_FOR
         kept: bool | None = None
         while True:

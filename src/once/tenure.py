@@ -185,7 +185,7 @@ class Tenure:
             clock=self._ports.clock,
             voice=self._ports.voice,
             lasting=self._start.lasting,
-        ).record(self._hold, ending)
+        ).record(self._hold, ending, slot=self._start.claim.wish.slot)
 
 
 def command_environ(

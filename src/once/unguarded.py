@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from once import wording
 from once.command import Command
 from once.entry import NOT_CLAIMED
 from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, Unreachable
@@ -45,7 +46,14 @@ class Unguarded:
         self.was_stopped = False
 
     def serve(self, away: Unreachable) -> int:
-        """The exit status. Raises what keeps the command from running."""
+        """The exit status. Raises what keeps the command from running, and `away` where another runs without a slot."""
+        claim, journal = self._start.claim, self._ports.journal
+        if claim.wish.slot is not None and journal.has_run(claim.task, claim.wish.slot):
+            return self._left_alone("was run on this host, and waits to be recorded")
+        if not journal.hold_alone(claim.task):
+            if claim.wish.slot is None:
+                raise away
+            return self._left_alone("is left alone: this host runs the task unguarded")
         self._ports.voice.say(f"{away.message}: the command runs UNGUARDED (--db-down run); other hosts may run it too")
         self._ports.arrivals.note_for_good()
         if self._ports.arrivals.waiting():
@@ -58,6 +66,11 @@ class Unguarded:
         if watched.timed_out:
             self._ports.voice.insist(f"the command was stopped: it ran longer than {self._limit()}")
         return exit_status(watched)
+
+    def _left_alone(self, why: str) -> int:
+        """Of several starts on one host, or one at each firing while the database is away, one runs the slot."""
+        self._ports.voice.mention(f"slot {wording.slot_text(self._start.claim)} {why}; nothing was run")
+        return self._start.skip_code
 
     def _spawn(self) -> Command:
         environ = command_environ(self._start, number=NOT_CLAIMED, attempt=1)
@@ -91,4 +104,4 @@ class Unguarded:
             clock=self._ports.clock,
             voice=self._ports.voice,
             lasting=self._start.lasting,
-        ).record(self._hold, ending, claim=self._start.claim)
+        ).record(self._hold, ending, slot=self._start.claim.wish.slot, claim=self._start.claim)

@@ -235,11 +235,11 @@ def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
 
 def _by_blocker(blocker: Brief, wish: Wish, *, recorded: bool) -> Skip | Wait:
     """Hosts that catch up share the slots: neither one of these nor this start's own is lost because one is at work."""
-    if wish.overlap is Overlap.WAIT or wish.catches_up:
+    if wish.overlap is Overlap.WAIT or wish.catches_up or blocker.caught_up:
         return Wait(blocker)
     if wish.overlap is Overlap.REPLACE and _is_newer(wish, blocker):
         return Wait(blocker, replaces=blocker.outcome is Outcome.RUNNING and blocker.stop_asked is None)
-    return Wait(blocker) if blocker.caught_up else Skip(Reason.OVERLAP, recorded, blocker)
+    return Skip(Reason.OVERLAP, recorded, blocker)
 
 
 def _is_newer(wish: Wish, blocker: Brief) -> bool:

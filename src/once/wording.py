@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from once.command import Limits
 from once.instants import in_words, rfc3339
-from once.run import Hold, Line, Slot
+from once.run import Hold, Line, Outcome, Slot
 from once.store.base import Claim
 from once.verdict import Brief, Facts, Go, Reason, Skip, Verdict, Wait
 
@@ -42,7 +42,10 @@ SKIPPED = {
 
 def skipped(skip: Skip, claim: Claim) -> str:
     """Why this start does not run the command."""
-    line = SKIPPED[skip.reason].format(
+    told = SKIPPED[skip.reason]
+    if skip.reason is Reason.HELD and skip.run is not None and skip.run.retry_at is not None:
+        told = "{subject} is to be tried again: {who}"
+    line = told.format(
         subject=f"slot {slot_text(claim)}" if claim.slot else "the command was",
         who=_who(skip.run),
         why=skip.why,
@@ -160,4 +163,6 @@ def _who(run: Brief | None) -> str:
     if run is None:
         return "by an earlier run"
     text = f"run {run.number} {run.outcome} on {run.host}"
+    if run.outcome is Outcome.RUNNING and run.stop_asked is not None:
+        text = f"{text}, which was asked to stop"
     return text if run.exit_status in (None, 0) else f"{text} with status {run.exit_status}"

@@ -150,6 +150,19 @@ def test_another_slot_waits_for_a_run_that_catches_up(host: Host) -> None:
     assert slots(host, outcome="skipped") == []
 
 
+def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: Host) -> None:
+    """A command that is not there fails once for what was missed, and once for now; both are on record."""
+    first_seen_earlier(lone_host, 5 * MINUTE)
+    assert lone_host.address is not None
+    with sqlite3.connect(lone_host.address.removeprefix("sqlite:")) as connection:
+        connection.execute("DELETE FROM run")
+    ran = lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--", "./nothing-here")
+
+    assert ran.status == 127
+    assert len(slots(lone_host, caught_up=True, outcome="failed")) == 1
+    assert len(slots(lone_host, caught_up=False, outcome="failed")) == 1
+
+
 @pytest.mark.parametrize("other", [("--slot", "last"), ("--job-name", "report-29400000")])
 def test_catching_up_goes_by_the_clock(lone_host: Host, other: tuple[str, str]) -> None:
     """A start for a slot that is named is for that slot."""

@@ -29,7 +29,7 @@ def test_it_runs_and_is_told_when_the_database_is_back(
     assert "UNGUARDED" in ran.err
     assert (entries, waiting(own_host)) == (1, [])
     assert (delivered.status, delivered.out) == (0, b"report unguarded: failed, recorded\n")
-    assert (run["outcome"], run["exit_status"], run["attempt"], run["lease_until"]) == ("failed", 3, 1, None)
+    assert (run["outcome"], run["exit_status"], run["attempt"], run["lease_until"]) == ("failed", 3, 0, None)
     assert run["reason"] == "unguarded: the database was out of reach"
     assert run["claimed_at"] == run["started_at"]
 
@@ -57,7 +57,7 @@ def test_if_it_doubled_the_overlap_shows(own_host: Host, own_server: OwnServer, 
     found = own_host.once("overlaps")
 
     assert (first.status, doubled.status) == (0, 0)
-    assert [(run["attempt"], run["outcome"]) for run in own_host.runs("report")] == [(1, "succeeded"), (2, "succeeded")]
+    assert [(run["attempt"], run["outcome"]) for run in own_host.runs("report")] == [(1, "succeeded"), (0, "succeeded")]
     assert found.status == 1
     assert own_host.once(*run_line(this_minute), "--", "touch", "ran") == Ran(0, b"", "")
 
@@ -87,3 +87,44 @@ def test_a_command_that_is_not_there_is_told_too(
 
     assert status == 127
     assert own_host.run("report")["exit_status"] == 127
+
+
+def test_one_host_runs_a_slot_once_while_the_database_is_away(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
+    """Though its cron fires often, or twice at once."""
+    own_server.stop()
+    line = (*run_line(this_minute, *ALL_THE_SAME), "--", "sh", "-c", "echo up; read _; exit 0")
+    first = own_host.start(*line, stdin=subprocess.PIPE)
+    assert first.stdout and first.stdout.readline() == b"up\n" and first.stdin
+    beside = own_host.once(*line)
+    first.stdin.write(b"\n")
+    first.stdin.flush()
+    status = ended(first).status
+    after = own_host.once(*line)
+
+    assert status == 0
+    assert (beside, after) == (Ran(0, b"", ""), Ran(0, b"", ""))
+    assert len(waiting(own_host)) == 1
+
+
+def test_a_held_slot_stays_held_when_an_unguarded_run_of_it_is_told(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
+    """No attempt is left over by it, nor may another start take the slot beside the holder."""
+    own_server.stop()
+    own_host.once(*run_line(this_minute, *ALL_THE_SAME), "--", "false")
+    own_server.start()
+    entry = waiting(own_host)[0]
+    entry.rename(entry.with_suffix(".later"))
+    script = "echo up; read _; exit 0"
+    holder = own_host.start(*run_line(this_minute), "--", "sh", "-c", script, stdin=subprocess.PIPE)
+    assert holder.stdout and holder.stdout.readline() == b"up\n" and holder.stdin
+    entry.with_suffix(".later").rename(entry)
+    other = own_host.once(*run_line(this_minute, "--attempts", "3", "--overlap", "allow"), "--", "touch", "ran")
+    holder.stdin.write(b"\n")
+    holder.stdin.flush()
+
+    assert ended(holder).status == 0
+    assert (other.status, (own_host.root / "ran").exists()) == (0, False)
+    assert [(run["attempt"], run["outcome"]) for run in own_host.runs("report")] == [(1, "succeeded"), (0, "failed")]

@@ -53,7 +53,7 @@ ROOMS = {
     "missing": Room(4, 3),
     "wording": Room(4, 3),
     "tenure": Room(4, 4, ("admission", "keeper", "recording", "start", "supervision", "wording")),
-    "unguarded": Room(4, 4, ("recording", "start", "supervision", "tenure")),
+    "unguarded": Room(4, 4, ("recording", "start", "supervision", "tenure", "wording")),
     "turn": Room(4, 4, ("admission", "start", "tenure", "unguarded", "wording")),
     "catching_up": Room(4, 4, ("missing", "start", "turn", "wording")),
     "runner": Room(4, 4, ("admission", "catching_up", "start", "turn", "wording")),

@@ -217,7 +217,8 @@ class TestPolicy:
         """The slot in its time waits for it."""
         older = ALIVE.replaced(caught_up=True)
 
-        assert decide(SCHEDULED, KNOWN.replaced(blocker=older)) == Wait(older)
+        for overlap in (Overlap.SKIP, Overlap.WAIT, Overlap.REPLACE):
+            assert decide(SCHEDULED.replaced(overlap=overlap), KNOWN.replaced(blocker=older)) == Wait(older)
 
     def test_a_slot_that_is_to_be_caught_up_stays_free_in_a_pause(self) -> None:
         """A skip on record would settle it."""

@@ -38,8 +38,8 @@ from once.voice import write_line
 NOT_RUN = 75
 """The exit status when another run is in the way."""
 
-LOOKED_THROUGH = 1000
-"""Runs, for one that was not by hand."""
+LOOKED_THROUGH = 200_000
+"""Rows, for a start that was not by hand: there may be as many skips and excuses since."""
 
 DB_WAIT = timedelta(seconds=30)
 
@@ -125,12 +125,12 @@ def _slots(asked: Act, task: Task, given: str | None, *, missed: bool, since: st
 
 
 def _recorded(store: Store, task: Task) -> tuple[str, ...]:
-    """The command of the newest start that was not by hand, if it may be repeated here.
+    """The command of the newest start, by the schedule if there is one, if it may be repeated here.
 
     Raises CommandNotRecorded, CommandOfAnother.
     """
-    starts = (run for run in store.runs(task.name, limit=LOOKED_THROUGH) if run.outcome.was_started)
-    run = next((run for run in starts if not run.by_hand), None)
+    rows = store.runs(task.name, limit=LOOKED_THROUGH)
+    run = next((run for run in rows if run.outcome.was_started and not run.by_hand), None) or store.run(task.name)
     if run is None or not run.command or fingerprint(run.command) != run.command_hash:
         raise CommandNotRecorded(task=task.name)
     us = host.user_name()

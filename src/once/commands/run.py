@@ -124,6 +124,7 @@ def run(
             wait,
             no_wait=no_wait,
             waits=mirrors or overlap in WAITS or catch_up != "none",
+            replaces=overlap == Overlap.REPLACE,
             repair="--standby, or --overlap wait",
         ),
         retry_delay=retry_delay,

@@ -148,13 +148,19 @@ def options(given: dict[str, Any], settings_found: Settings) -> Options:
     return typed.replaced(task=task_name(typed.task, scope=settings_found.scope), lease=lease)
 
 
-def longest_wait(wait: timedelta | None, *, no_wait: bool, waits: bool, repair: str) -> timedelta | None:
+def longest_wait(
+    wait: timedelta | None, *, no_wait: bool, waits: bool, repair: str, replaces: bool = False
+) -> timedelta | None:
     """How long to wait for another run; None: without end. `waits`: the policy is one that waits at all.
+
+    `replaces`: whoever has a run stopped and does not wait for its end runs nothing in its place.
 
     Raises WaitContradicted: whoever says how long means to wait.
     """
     if wait is not None and no_wait:
         raise WaitContradicted(wait=in_words(wait), other="--no-wait", repair="one of the two")
+    if no_wait and replaces:
+        raise WaitContradicted(wait="no time", other="--overlap replace", repair="--wait, or --overlap skip")
     if wait and not waits:
         raise WaitContradicted(wait=in_words(wait), other="--overlap skip", repair=repair)
     return timedelta() if no_wait else wait

@@ -171,7 +171,7 @@ class Store(Protocol):
         ...
 
     def record_unguarded(self, claim: Claim, ending: Ending) -> Recorded:
-        """Record a run that was never claimed, since nobody could be asked, as the next attempt of its slot.
+        """Record a run that was never claimed, since nobody could be asked, below the attempts of its slot.
 
         Its times are its host's. A claim of this token that came through after all is finished instead; so what was
         recorded before is ALREADY.

@@ -1,7 +1,8 @@
 """Runs that nobody claimed: the database was out of reach, and their line said to run all the same (--db-down run).
 
-They are told when it is back: each becomes the next attempt of its slot, with the times of its own host, so that
-`once overlaps` shows whether it doubled. Nothing was promised, so nothing is taken away from whoever held the slot.
+They are told when it is back, with the times of their own host, so that `once overlaps` shows whether one doubled.
+They are numbered below the attempts that were claimed (0, -1, …): nothing was promised, so nothing is taken away from
+whoever holds the slot, or waits to retry it. As the only run of its slot it counts as an attempt.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ def record(session: Session, claim: Claim, ending: Ending, *, store: str) -> Rec
     known = session.row("run_of_token", {**values, "beyond": number - TOLD_WITHIN})
     if known is not None:
         return finishing.finish_late(session, Hold(claim.task, known["number"], claim.token), ending)
-    newest = session.row("newest_attempt", values) if claim.slot else None
+    lowest = session.row("lowest_attempt", values) or {"attempt": None}
     what = {
         "outcome": Outcome.RUNNING.value,
         "reason": None,
-        "attempt": newest["attempt"] + 1 if newest is not None else 1,
+        "attempt": min(1, 1 if lowest["attempt"] is None else lowest["attempt"]) - 1,
         "lease": None,
     }
     hold = Hold(claim.task, number + 1, claim.token)

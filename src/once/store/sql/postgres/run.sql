@@ -16,8 +16,7 @@ WHERE run.task = %(task)s
 RETURNING run.stop_asked;
 
 -- name: finish
--- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
--- What was asked to stop has ended well, or is cancelled.
+-- Record the end of a row that is ours; if asked to stop, only well or cancelled. Who will retry keeps the slot till then.
 WITH durable AS (
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
@@ -120,6 +119,13 @@ FROM once.run
 WHERE run.task = %(task)s
     AND run.number > %(beyond)s
     AND run.token = %(token)s;
+
+-- name: lowest_attempt
+-- Below the attempts of a slot, so that the newest of those stays the one that decides.
+SELECT min(run.attempt) AS attempt
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.slot = %(slot)s;
 
 -- name: backdate_run
 -- A run that is told afterwards was at work then, and never had a lease.

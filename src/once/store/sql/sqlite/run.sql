@@ -12,8 +12,7 @@ WHERE run.task = :task
 RETURNING stop_asked;
 
 -- name: finish
--- Record the end, if the row is still ours. A holder that will retry keeps the slot until then, and a lease longer.
--- What was asked to stop has ended well, or is cancelled.
+-- Record the end of a row that is ours; if asked to stop, only well or cancelled. Who will retry keeps the slot till then.
 UPDATE run
 SET outcome = :outcome,
     reason = :reason,
@@ -112,6 +111,13 @@ FROM run
 WHERE run.task = :task
     AND run.number > :beyond
     AND run.token = :token;
+
+-- name: lowest_attempt
+-- Below the attempts of a slot, so that the newest of those stays the one that decides.
+SELECT min(run.attempt) AS attempt
+FROM run
+WHERE run.task = :task
+    AND run.slot = :slot;
 
 -- name: backdate_run
 -- A run that is told afterwards was at work then, and never had a lease.
