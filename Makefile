@@ -1,6 +1,7 @@
 # make try         a first job on the embedded SQLite, and its record
 # make test        every test but the slow ones
 # make test-slow   those
+# make test-long   ten thousand random lives of a task on each store
 # make check       ruff, its formatter, mypy
 # make bench       the cost of once beside that of other tools, as ratios
 # make completions the shells' files, written anew from the command tree
@@ -19,7 +20,7 @@ SLOW_WORKERS ?= 4
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: try test test-slow check bench completions wheel clean
+.PHONY: try test test-slow test-long check bench completions wheel clean
 .DELETE_ON_ERROR:
 
 try: export PATH := $(abspath $(BIN)):$(PATH)
@@ -38,6 +39,9 @@ test: $(VENV)/installed-test
 
 test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(SLOW_WORKERS) --dist loadgroup -m slow --durations 10 $(PYTEST_ARGS)
+
+test-long: $(VENV)/installed-test
+	ONCE_LIVES=10000 $(BIN)/python -m pytest -n $(WORKERS) -m slow tests/conformance/test_interleavings.py $(PYTEST_ARGS)
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

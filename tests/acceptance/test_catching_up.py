@@ -7,20 +7,25 @@ import sqlite3
 import subprocess
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from tests.acceptance.conftest import Host, ended, until
 
-MINUTE = timedelta(minutes=1)
-EACH_MINUTE = ("run", "--task", "report", "--schedule", "* * * * *", "--tz", "UTC")
+HOUR = timedelta(hours=1)
 
 
-def first_seen_earlier(host: Host, by: timedelta) -> None:
+@pytest.fixture
+def hourly() -> tuple[str, ...]:
+    """A line whose slots are this very minute of each hour: a start is on time, also when the minute is over."""
+    return ("run", "--task", "report", "--schedule", f"{datetime.now(UTC).minute} * * * *", "--tz", "UTC")
+
+
+def first_seen_earlier(host: Host, hourly: tuple[str, ...], by: timedelta) -> None:
     """The schedule was in force for so long before its first start."""
-    assert host.once(*EACH_MINUTE, "--", "true").status == 0
+    assert host.once(*hourly, "--", "true").status == 0
     assert host.address is not None
     if host.address.startswith("sqlite:"):
         connection = sqlite3.connect(host.address.removeprefix("sqlite:"))
@@ -37,11 +42,11 @@ def slots(host: Host, **those: object) -> list[str]:
     return [run["slot"] for run in host.runs("report") if all(run[key] == value for key, value in those.items())]
 
 
-def test_every_slot_that_nobody_ran_is_run_oldest_first(host: Host) -> None:
+def test_every_slot_that_nobody_ran_is_run_oldest_first(host: Host, hourly: tuple[str, ...]) -> None:
     """Each with its own claim, its slot in its environment, and its record."""
-    first_seen_earlier(host, 5 * MINUTE)
+    first_seen_earlier(host, hourly, 5 * HOUR)
     missed = [item["first"] for item in host.json("gaps", "--each")]
-    ran = host.once(*EACH_MINUTE, "--catch-up", "all", "--", "sh", "-c", "echo $ONCE_SLOT")
+    ran = host.once(*hourly, "--catch-up", "all", "--", "sh", "-c", "echo $ONCE_SLOT")
     told = ran.out.decode().split()
 
     assert ran.status == 0
@@ -51,52 +56,54 @@ def test_every_slot_that_nobody_ran_is_run_oldest_first(host: Host) -> None:
     assert host.once("gaps").status == 0
 
 
-def test_only_the_last_of_them(host: Host) -> None:
+def test_only_the_last_of_them(host: Host, hourly: tuple[str, ...]) -> None:
     """`last` is enough for a job that brings something up to date."""
-    first_seen_earlier(host, 5 * MINUTE)
+    first_seen_earlier(host, hourly, 5 * HOUR)
     missed = [item["first"] for item in host.json("gaps", "--each")]
-    host.once(*EACH_MINUTE, "--catch-up", "last", "--", "true")
+    host.once(*hourly, "--catch-up", "last", "--", "true")
 
     assert slots(host, caught_up=True) == missed[-1:]
 
 
-def test_nothing_beyond_the_window(lone_host: Host) -> None:
+def test_nothing_beyond_the_window(lone_host: Host, hourly: tuple[str, ...]) -> None:
     """What is too old is nobody's any more."""
-    first_seen_earlier(lone_host, 9 * MINUTE)
+    first_seen_earlier(lone_host, hourly, 9 * HOUR)
     missed = [item["first"] for item in lone_host.json("gaps", "--each")]
-    lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--catch-up-window", "5m", "--", "true")
+    lone_host.once(*hourly, "--catch-up", "all", "--catch-up-window", "5h", "--", "true")
     caught_up = slots(lone_host, caught_up=True)
 
     assert 3 <= len(caught_up) <= 6
     assert caught_up == missed[-len(caught_up) :]
 
 
-def test_what_was_excused_or_paused_is_left(lone_host: Host) -> None:
+def test_what_was_excused_or_paused_is_left(lone_host: Host, hourly: tuple[str, ...]) -> None:
     """An operator has seen it."""
-    first_seen_earlier(lone_host, 5 * MINUTE)
+    first_seen_earlier(lone_host, hourly, 5 * HOUR)
     missed = [item["first"] for item in lone_host.json("gaps", "--each")]
     lone_host.once("excuse", "report", "--slot", missed[1], "--reason", "known")
-    lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--", "true")
+    lone_host.once(*hourly, "--catch-up", "all", "--", "true")
 
     assert slots(lone_host, caught_up=True) == [missed[0], *missed[2:]]
 
 
-def test_a_paused_task_catches_up_nothing_and_loses_nothing(lone_host: Host) -> None:
+def test_a_paused_task_catches_up_nothing_and_loses_nothing(lone_host: Host, hourly: tuple[str, ...]) -> None:
     """No skip is recorded for what was missed before the pause."""
-    first_seen_earlier(lone_host, 4 * MINUTE)
+    first_seen_earlier(lone_host, hourly, 4 * HOUR)
     missed = {item["first"] for item in lone_host.json("gaps", "--each")}
     lone_host.once("pause", "report")
-    lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--", "true")
+    lone_host.once(*hourly, "--catch-up", "all", "--", "true")
 
     assert missed.isdisjoint(slots(lone_host))
 
 
-def test_hosts_that_catch_up_at_once_share_the_slots(fleet: Callable[[int], list[Host]]) -> None:
+def test_hosts_that_catch_up_at_once_share_the_slots(
+    fleet: Callable[[int], list[Host]], hourly: tuple[str, ...]
+) -> None:
     """Ten hosts, twenty slots: each is run once, and none is lost because another was at work."""
     hosts = fleet(10)
-    first_seen_earlier(hosts[0], 21 * MINUTE)
+    first_seen_earlier(hosts[0], hourly, 21 * HOUR)
     missed = [item["first"] for item in hosts[0].json("gaps", "--each")]
-    line = (*EACH_MINUTE, "--catch-up", "all", "--", "sh", "-c", "echo $ONCE_SLOT")
+    line = (*hourly, "--catch-up", "all", "--", "sh", "-c", "echo $ONCE_SLOT")
     ran = [ended(process) for process in [host.start(*line) for host in hosts]]
     told = Counter(b"".join(one.out for one in ran).decode().split())
 
@@ -107,12 +114,12 @@ def test_hosts_that_catch_up_at_once_share_the_slots(fleet: Callable[[int], list
     assert hosts[0].once("overlaps").status == 0
 
 
-def test_a_signal_ends_it_between_two_slots(host: Host) -> None:
+def test_a_signal_ends_it_between_two_slots(host: Host, hourly: tuple[str, ...]) -> None:
     """The run that it reaches is stopped, the later ones are left for the next start."""
-    first_seen_earlier(host, 5 * MINUTE)
+    first_seen_earlier(host, hourly, 5 * HOUR)
     missed = [item["first"] for item in host.json("gaps", "--each")]
     script = f'[ "$ONCE_SLOT" = {missed[1]} ] || exit 0; trap "exit 0" TERM; echo up; while :; do sleep 0.1; done'
-    process = host.start(*EACH_MINUTE, "--catch-up", "all", "--", "sh", "-c", script)
+    process = host.start(*hourly, "--catch-up", "all", "--", "sh", "-c", script)
     assert process.stdout and process.stdout.readline() == b"up\n"
     process.send_signal(signal.SIGTERM)
     status = ended(process).status
@@ -121,25 +128,25 @@ def test_a_signal_ends_it_between_two_slots(host: Host) -> None:
     assert slots(host, caught_up=True) == missed[:2]
 
 
-def test_a_failure_does_not_hold_the_later_slots_up(lone_host: Host) -> None:
+def test_a_failure_does_not_hold_the_later_slots_up(lone_host: Host, hourly: tuple[str, ...]) -> None:
     """Its status is told in the end."""
-    first_seen_earlier(lone_host, 4 * MINUTE)
+    first_seen_earlier(lone_host, hourly, 4 * HOUR)
     missed = [item["first"] for item in lone_host.json("gaps", "--each")]
-    ran = lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--", "sh", "-c", f'[ "$ONCE_SLOT" != {missed[0]} ]')
+    ran = lone_host.once(*hourly, "--catch-up", "all", "--", "sh", "-c", f'[ "$ONCE_SLOT" != {missed[0]} ]')
 
     assert ran.status == 1
     assert slots(lone_host, caught_up=True, outcome="failed") == missed[:1]
     assert slots(lone_host, caught_up=True, outcome="succeeded") == missed[1:]
 
 
-def test_another_slot_waits_for_a_run_that_catches_up(host: Host) -> None:
+def test_another_slot_waits_for_a_run_that_catches_up(host: Host, hourly: tuple[str, ...]) -> None:
     """It is not lost to an overlap, though its line says skip."""
-    first_seen_earlier(host, 5 * MINUTE)
+    first_seen_earlier(host, hourly, 5 * HOUR)
     missed = [item["first"] for item in host.json("gaps", "--each")]
-    line = (*EACH_MINUTE, "--catch-up", "all", "--", "sh", "-c", 'echo "$ONCE_SLOT"; read _')
+    line = (*hourly, "--catch-up", "all", "--", "sh", "-c", 'echo "$ONCE_SLOT"; read _')
     catching = host.start(*line, stdin=subprocess.PIPE)
     assert catching.stdout and catching.stdout.readline() and catching.stdin
-    other = host.start(*EACH_MINUTE, "--slot", missed[-1], "-v", "--", "echo", "the other")
+    other = host.start(*hourly, "--slot", missed[-1], "-v", "--", "echo", "the other")
     assert other.stderr
     until(lambda: b"waiting for run" in other.stderr.readline())
     catching.stdin.close()
@@ -150,13 +157,13 @@ def test_another_slot_waits_for_a_run_that_catches_up(host: Host) -> None:
     assert slots(host, outcome="skipped") == []
 
 
-def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: Host) -> None:
+def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: Host, hourly: tuple[str, ...]) -> None:
     """A command that is not there fails once for what was missed, and once for now; both are on record."""
-    first_seen_earlier(lone_host, 5 * MINUTE)
+    first_seen_earlier(lone_host, hourly, 5 * HOUR)
     assert lone_host.address is not None
     with sqlite3.connect(lone_host.address.removeprefix("sqlite:")) as connection:
         connection.execute("DELETE FROM run")
-    ran = lone_host.once(*EACH_MINUTE, "--catch-up", "all", "--", "./nothing-here")
+    ran = lone_host.once(*hourly, "--catch-up", "all", "--", "./nothing-here")
 
     assert ran.status == 127
     assert len(slots(lone_host, caught_up=True, outcome="failed")) == 1
@@ -166,7 +173,8 @@ def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: 
 @pytest.mark.parametrize("other", [("--slot", "last"), ("--job-name", "report-29400000")])
 def test_catching_up_goes_by_the_clock(lone_host: Host, other: tuple[str, str]) -> None:
     """A start for a slot that is named is for that slot."""
-    ran = lone_host.once(*EACH_MINUTE, "--catch-up", "all", *other, "--", "touch", "ran")
+    line = ("run", "--task", "report", "--schedule", "* * * * *", "--tz", "UTC", "--catch-up", "all")
+    ran = lone_host.once(*line, *other, "--", "touch", "ran")
 
     assert (ran.status, (lone_host.root / "ran").exists()) == (125, False)
     assert "once rerun TASK --missed" in ran.err
