@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 from once import host
-from once.errors import DurationInvalid, SettingInvalid
+from once.errors import DurationInvalid, SettingInvalid, TaskNameInvalid
 from once.instants import parse_duration
 from once.noun import Noun
+from once.run import task_name
 
 SYSTEM_FILE = "/etc/once.toml"
 KEEP = timedelta(days=90)
@@ -146,6 +147,17 @@ def _path(value: object) -> str:
     return path
 
 
+def _scope(value: object) -> str:
+    """As a task's name may begin: with a slip of the finger `pause --all` would pause nothing, and say it had."""
+    scope = _text(value)
+    if scope.endswith("/") or scope.startswith("/"):
+        raise ValueError(f"must be without the slash that follows it, not {scope!r}")
+    try:
+        return task_name(scope) if scope else scope
+    except TaskNameInvalid as error:
+        raise ValueError(error.message) from None
+
+
 READERS: dict[str, Callable[[object], Any]] = {
     "db": _text,
     "db_wait": _duration,
@@ -154,7 +166,7 @@ READERS: dict[str, Callable[[object], Any]] = {
     "tail": _size,
     "keep": _duration,
     "tz": _text,
-    "scope": _text,
+    "scope": _scope,
     "off": _flag,
     "record_args": _flag,
     "state_dir": _path,

@@ -89,6 +89,8 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
         ("ONCE_TAIL", "-1", "ONCE_TAIL: must be a number of bytes, not '-1'"),
         ("ONCE_LEASE", "x", "ONCE_LEASE: 'x' is no duration. Try: 90, 90s, 5m, 1h30m or 2d"),
         ("ONCE_OFF", "perhaps", "ONCE_OFF: must be true or false, not 'perhaps'"),
+        ("ONCE_SCOPE", "eu/", "ONCE_SCOPE: must be without the slash that follows it, not 'eu/'"),
+        ("ONCE_SCOPE", "a\nb", "ONCE_SCOPE: Task name 'a\\nb' is refused: it has a control character"),
     ],
 )
 def test_a_bad_variable_is_refused_by_name(
