@@ -81,12 +81,14 @@ def test_wait_runs_it_afterwards(host: Host) -> None:
 def test_allow_runs_it_beside_the_other(host: Host) -> None:
     """And the record shows that."""
     older, _ = at_work(host, 1, WORKS)
-    newer = ended(start(host, 2, "allow", "echo", "ran"))
+    beside, _ = at_work(host, 2, WORKS, "allow")
+    until(lambda: (run := host.runs("report")[1])["beat_at"] > run["claimed_at"])
     (host.root / "end").touch()
+    newer = ended(beside)
     ended(older)
     (pair,) = host.json("overlaps")
 
-    assert (newer.status, newer.out) == (0, b"ran\n")
+    assert (newer.status, newer.out) == (0, b"ended\n")
     assert told(host) == [(1, slot(1), "succeeded"), (2, slot(2), "succeeded")]
     assert [side["number"] for side in pair["runs"]] == [1, 2]
 
@@ -151,18 +153,21 @@ def test_an_older_slot_replaces_nobody(host: Host) -> None:
 
 
 def test_of_two_that_replace_a_run_the_newest_is_left(host: Host) -> None:
-    """Whichever of them is first when it has ended: never both, and the newest runs to its end."""
-    oldest, _ = at_work(host, 1, STOPS)
-    between = start(host, 2, "replace", "sh", "-c", f"echo began; {STOPS}")
-    newest = start(host, 3, "replace", "echo", "ran")
-    ran = [ended(process) for process in (oldest, between, newest)]
-    outcomes = {at: outcome for _, at, outcome in told(host)}
+    """Whichever of them is first when it has ended: never both, and the newest runs to its end.
 
-    assert (ran[0].status, ran[2]) == (3, Ran(0, b"ran\n", ran[2].err))
-    assert ran[1].status in (0, 3)
-    assert outcomes == {
-        slot(1): "cancelled",
-        slot(2): "cancelled" if ran[1].out else "skipped",
-        slot(3): "succeeded",
-    }
+    The other one was stopped for it, or was skipped beside it, or came after it.
+    """
+    oldest, _ = at_work(host, 1, STOPS)
+    script = "trap 'echo stopped; exit 3' TERM; until [ -e end ]; do sleep 0.05; done; echo ended"
+    between = start(host, 2, "replace", "sh", "-c", script)
+    newest = start(host, 3, "replace", "echo", "ran")
+    first, last = ended(oldest), ended(newest)
+    (host.root / "end").touch()
+    other = ended(between)
+    outcomes = {at: outcome for _, at, outcome in told(host)}
+    became = {b"stopped\n": (3, "cancelled"), b"ended\n": (0, "succeeded"), b"": (0, "skipped")}
+
+    assert (first.status, last) == (3, Ran(0, b"ran\n", last.err))
+    assert (other.status, outcomes.pop(slot(2))) == became[other.out]
+    assert outcomes == {slot(1): "cancelled", slot(3): "succeeded"}
     assert host.once("overlaps").status == 0

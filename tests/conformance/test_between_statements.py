@@ -217,7 +217,8 @@ def _check(store: Store, wanted: Claim, claimed: Claimed, hold: Hold, answer: An
             assert ours is (hold.number in running), "a beat was told another story than the row tells"
             assert not (ours and started), "it is trusted, and another has started"
         case Recorded.AS_ENDED | Recorded.INSTEAD_OF_LOST:
-            assert rows[hold.number].outcome in (Outcome.SUCCEEDED, Outcome.FAILED), "an end was answered and not kept"
+            kept = (Outcome.SUCCEEDED, Outcome.CANCELLED if rows[hold.number].stop_asked else Outcome.FAILED)
+            assert rows[hold.number].outcome in kept, "an end was answered and not kept"
             assert not (started and same_slot and rows[hold.number].outcome is Outcome.SUCCEEDED), "it was run again"
         case Recorded.LATE:
             assert rows[hold.number].late_outcome is not None

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.conformance.conftest import Bench
 from tests.conformance.life import HOSTS, Life
 
-LIVES, LIVES_ON_A_SERVER = {"sqlite": 10_000}, 2_000
+LIVES, LIVES_ON_A_SERVER = {"sqlite": 10_000}, 1_000
 """In the slow ring. `make test-long` has ten thousand on each store, which takes a server a quarter of an hour."""
 
 Live = Callable[[Callable[[Sequence[Any]], Any]], Life]
