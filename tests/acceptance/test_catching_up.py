@@ -163,6 +163,7 @@ def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: 
     assert lone_host.address is not None
     with sqlite3.connect(lone_host.address.removeprefix("sqlite:")) as connection:
         connection.execute("DELETE FROM run")
+    connection.close()
     ran = lone_host.once(*hourly, "--catch-up", "all", "--", "./nothing-here")
 
     assert ran.status == 127

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def test_no_report_reads_the_whole_history(
     """Each row of `run` is found by an index, with a condition on it: a table ten times as long costs the same."""
     store.now()
     if address.startswith("sqlite:"):
-        with sqlite3.connect(address.removeprefix("sqlite:"), isolation_level=None) as file:
+        with closing(sqlite3.connect(address.removeprefix("sqlite:"), isolation_level=None)) as file:
             history.fill_sqlite(file, PLAN)
             sent.clear()
             look_back(store)
