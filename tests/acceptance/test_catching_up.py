@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.conftest import Host, ended, until
+from tests.acceptance.own_server import OwnServer
 
 HOUR = timedelta(hours=1)
 
@@ -169,6 +170,24 @@ def test_what_ends_the_catching_up_does_not_keep_the_starts_own_slot(lone_host: 
     assert ran.status == 127
     assert len(slots(lone_host, caught_up=True, outcome="failed")) == 1
     assert len(slots(lone_host, caught_up=False, outcome="failed")) == 1
+
+
+def test_a_database_that_goes_away_meanwhile_does_not_keep_the_starts_own_slot(
+    own_host: Host, own_server: OwnServer, hourly: tuple[str, ...]
+) -> None:
+    """What is left of the missed slots is for the next start; this one's runs unguarded, as its line says."""
+    first_seen_earlier(own_host, hourly, 3 * HOUR)
+    own_server.ask("delete from once.run returning 1")
+    more = ("--catch-up", "all", "--db-down", "run", "--db-wait", "1s", "--lease", "1h")
+    process = own_host.start(*hourly, *more, "--", "sh", "-c", 'echo "run $ONCE_RUN"; read _', stdin=subprocess.PIPE)
+    assert process.stdout and process.stdout.readline() != b"run 0\n" and process.stdin
+    own_server.stop()
+    process.stdin.close()
+    process.stdin = None
+    ran = ended(process)
+
+    assert ran.out == b"run 0\n"
+    assert "UNGUARDED" in ran.err
 
 
 @pytest.mark.parametrize("other", [("--slot", "last"), ("--job-name", "report-29400000")])

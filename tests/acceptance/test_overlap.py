@@ -140,6 +140,17 @@ def test_replace_waits_for_the_lease_of_a_run_that_does_not_answer(host: Host) -
     assert second["claimed_at"] >= first["lease_until"]
 
 
+def test_who_does_not_wait_replaces_nobody(host: Host) -> None:
+    """It would have the older run stopped, and then run nothing itself."""
+    older, _ = at_work(host, 1, WORKS)
+    newer = ended(start(host, 2, "replace", "touch", "ran", more=("--no-wait",)))
+    (host.root / "end").touch()
+
+    assert (newer.status, ended(older).status) == (125, 0)
+    assert "--overlap replace" in newer.err
+    assert not (host.root / "ran").exists()
+
+
 def test_an_older_slot_replaces_nobody(host: Host) -> None:
     """It is skipped, on record."""
     newer, _ = at_work(host, 2, WORKS)

@@ -73,6 +73,16 @@ class TestASlot:
         assert told == (0, f"slot {at(record)} run 3 attempt 2 since {at(record, 1)}\n", "")
         assert (run.outcome, run.attempt, run.by_hand, run.command) == (Outcome.SUCCEEDED, 2, True, TELL)
 
+    def test_its_command_is_found_behind_any_number_of_excuses(self, record: Record, once: Once) -> None:
+        """Those are rows, and no starts."""
+        record.run(0, status=3, command=TELL)
+        coming = f"{datetime.now(UTC) + 1500 * DAY:%Y-%m-%dT%H:%M:%SZ}"
+        assert once("excuse", "report", "--since", "1m", "--until", coming)[0] == 0
+        status, _, err = once("rerun", "report", "--slot", at(record), "--yes")
+
+        assert (status, err) == (0, "")
+        assert len(numbers(record)) > 1400
+
     def test_its_status_is_the_commands(self, record: Record, once: Once) -> None:
         """As `once run` has it."""
         record.run(0, status=3, command=("sh", "-c", "exit 7"))
