@@ -14,6 +14,7 @@ import pytest
 
 from once import host
 from once.cli import main
+from once.clock import SystemClock
 from once.run import Ending, Hold, Holder, Line, Outcome, Slot, fingerprint
 from once.signals import Arrivals
 from once.store.base import Claim, Store
@@ -26,6 +27,18 @@ NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 BY = f"by {host.operator({}).login} on {os.uname().nodename}"
 """Who types what these tests type."""
+
+OF_THE_CALLER = (
+    "ONCE_SCOPE",
+    "ONCE_KEEP",
+    "ONCE_OFF",
+    "ONCE_RECORD_ARGS",
+    "ONCE_TZ",
+    "CRON_TZ",
+    "SUDO_USER",
+    "DOAS_USER",
+)
+"""What whoever runs the tests may have set."""
 
 
 class StoppedClock:
@@ -103,23 +116,39 @@ def record(tmp_path: Path) -> Record:
 
 
 @pytest.fixture
-def once(
-    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Once]:
-    """Runs `once` with these arguments: its exit status, stdout and stderr."""
-    for name in ("ONCE_SCOPE", "ONCE_KEEP", "ONCE_OFF", "ONCE_RECORD_ARGS", "SUDO_USER", "DOAS_USER"):
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Once:
+    """Runs `once` with these arguments, on the record in the test's directory: its exit status, stdout and stderr."""
+    for name in OF_THE_CALLER:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", record.address)
+    monkeypatch.setenv("ONCE_DB", f"sqlite:{tmp_path}/once.db")
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        record.store.close()
         status = main(arguments, Arrivals())
         out, err = capfd.readouterr()
         return status, out, err
 
-    with monkeypatch.context() as patched:
+    return run
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The record in the test's directory, by this host's clock."""
+    store = open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=tmp_path)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def once(record: Record, asked: Once) -> Iterator[Once]:
+    """Runs `once` with these arguments, as somebody in UTC: its exit status, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        record.store.close()
+        return asked(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TZ", "UTC")
         time.tzset()
         yield run

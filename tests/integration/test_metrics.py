@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from once.cli import main
-from once.clock import SystemClock
 from once.run import Outcome
-from once.signals import Arrivals
 from once.store.base import Store
-from once.store.connect import open_store
 from tests.conformance.claims import claim, ending, held
-
-Once = Callable[..., tuple[int, str, str]]
+from tests.integration.conftest import Once
 
 NAMES = {
     "once_info",
@@ -39,26 +34,9 @@ NAMES = {
 
 
 @pytest.fixture
-def once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def once(asked: Once) -> Once:
     """Runs `once metrics` with these arguments: its exit status, stdout and stderr."""
-    monkeypatch.delenv("ONCE_SCOPE", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", f"sqlite:{tmp_path}/once.db")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(["metrics", *arguments], Arrivals())
-        out, err = capfd.readouterr()
-        return status, out, err
-
-    return run
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=str(tmp_path))
+    return partial(asked, "metrics")
 
 
 def values(text: str, task: str) -> dict[str, float]:

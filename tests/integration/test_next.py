@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 
-from once.cli import main
 from once.clock import SystemClock
 from once.run import Line
-from once.signals import Arrivals
-from once.store.connect import open_store
+from once.store.base import Store
 from tests.conformance.claims import claim
-
-Once = Callable[..., tuple[int, str, str]]
+from tests.integration.conftest import Once
 
 SPRING, AUTUMN = "2026-03-28T12:00:00Z", "2026-10-24T23:45:00Z"
 """Before the nights of the clock change in Berlin."""
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> str:
-    return f"sqlite:{tmp_path}/once.db"
-
-
-@pytest.fixture
-def once(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def once(asked: Once) -> Once:
     """Runs `once next` with these arguments: its exit status, stdout and stderr."""
-    for name in ("ONCE_TZ", "CRON_TZ", "ONCE_SCOPE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", address)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(["next", *arguments], Arrivals())
-        out, err = capfd.readouterr()
-        return status, out, err
-
-    return run
+    return partial(asked, "next")
 
 
 def shown(once: Once, *arguments: str) -> list[str]:
@@ -61,9 +39,8 @@ def items(once: Once, *arguments: str) -> list[dict[str, Any]]:
     return list(answer["items"])
 
 
-def remember(address: str, tmp_path: Path, task: str, line: Line | None) -> None:
+def remember(store: Store, task: str, line: Line | None) -> None:
     """The task was seen with this line; None is what `once lock` leaves."""
-    store = open_store(address, clock=SystemClock(), state_dir=tmp_path)
     store.claim(claim(task=task).replaced(line=line))
     store.close()
 
@@ -188,9 +165,9 @@ def test_a_host_in_two_zones_is_refused_as_for_a_run(once: Once, monkeypatch: py
     assert err.startswith("once next: The time zone is in doubt: this host implies Asia/Tokyo and America/New_York")
 
 
-def test_the_schedule_of_a_task_comes_from_the_record(once: Once, address: str, tmp_path: Path) -> None:
+def test_the_schedule_of_a_task_comes_from_the_record(once: Once, store: Store) -> None:
     """As it was last seen, zone included, whatever this host implies."""
-    remember(address, tmp_path, "report", Line("0 17 * * 5", "Europe/Berlin"))
+    remember(store, "report", Line("0 17 * * 5", "Europe/Berlin"))
     lines = shown(once, "--task", "report", "--at", SPRING, "--count", "1")
 
     assert lines == [
@@ -201,9 +178,9 @@ def test_the_schedule_of_a_task_comes_from_the_record(once: Once, address: str, 
     ]
 
 
-def test_a_task_that_kubernetes_fires_follows_its_rule(once: Once, address: str, tmp_path: Path) -> None:
+def test_a_task_that_kubernetes_fires_follows_its_rule(once: Once, store: Store) -> None:
     """Its controller runs nothing in the gap, where cron would run late."""
-    remember(address, tmp_path, "report", Line("30 2 * * *", "Europe/Berlin", "kubernetes"))
+    remember(store, "report", Line("30 2 * * *", "Europe/Berlin", "kubernetes"))
     lines = shown(once, "--task", "report", "--at", SPRING, "--count", "1")
 
     assert lines[0].endswith("means at 02:30 every day, Europe/Berlin time, as Kubernetes fires it")
@@ -212,28 +189,26 @@ def test_a_task_that_kubernetes_fires_follows_its_rule(once: Once, address: str,
     ]
 
 
-def test_the_scope_stands_before_the_task(
-    once: Once, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scope_stands_before_the_task(once: Once, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it does for every verb."""
-    remember(address, tmp_path, "eu/report", Line("0 17 * * 5", "UTC"))
+    remember(store, "eu/report", Line("0 17 * * 5", "UTC"))
     monkeypatch.setenv("ONCE_SCOPE", "eu")
 
     assert shown(once, "--task", "report")[0].startswith('eu/report: "0 17 * * 5" means ')
 
 
-def test_a_task_without_a_schedule_has_no_slots(once: Once, address: str, tmp_path: Path) -> None:
+def test_a_task_without_a_schedule_has_no_slots(once: Once, store: Store) -> None:
     """`once lock` knows none."""
-    remember(address, tmp_path, "deploy", None)
+    remember(store, "deploy", None)
     status, out, err = once("--task", "deploy")
 
     assert (status, out) == (2, "")
     assert err.startswith("once next: Task deploy has no schedule: ")
 
 
-def test_a_task_that_nobody_knows_is_told(once: Once, address: str, tmp_path: Path) -> None:
+def test_a_task_that_nobody_knows_is_told(once: Once, store: Store) -> None:
     """Where there is a record, without it."""
-    remember(address, tmp_path, "report", Line("0 17 * * 5", "UTC"))
+    remember(store, "report", Line("0 17 * * 5", "UTC"))
 
     assert once("--task", "nobody") == (2, "", "once next: No such task: nobody. Try: once status lists them all\n")
 

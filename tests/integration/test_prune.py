@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from once.cli import main
 from once.clock import SystemClock
 from once.run import Outcome
-from once.signals import Arrivals
 from once.store.base import Store
 from once.store.connect import open_store
 from tests.conformance.claims import claim, ending, held, slot
-
-Once = Callable[..., tuple[int, str, str]]
+from tests.integration.conftest import Once
 
 DAY = timedelta(days=1)
 LONG_AGO = -24 * 2000
@@ -47,22 +43,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def once(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """Runs `once` with these arguments: its exit status, stdout and stderr."""
-    for name in ("ONCE_SCOPE", "ONCE_KEEP"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", f"sqlite:{path}")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(arguments, Arrivals())
-        out, err = capfd.readouterr()
-        return status, out, err
-
-    return run
+def once(asked: Once) -> Once:
+    return asked
 
 
 def remember(path: Path, task: str, *hours: float, outcome: Outcome = Outcome.SUCCEEDED) -> None:

@@ -5,48 +5,26 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from once.cli import main
-from once.clock import SystemClock
 from once.entry import Entry
 from once.event import Operator
 from once.journal import Journal
 from once.run import Hold, Outcome
-from once.signals import Arrivals
 from once.store.base import Store
-from once.store.connect import open_store
 from tests.conformance.claims import claim, ending, held
-
-Once = Callable[..., tuple[int, str, str]]
+from tests.integration.conftest import Once
 
 BY = Operator("ops", "desk")
 STRANGE = ["[bold]x[/bold]", "a[/b]", "🚀", "x" * 200]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=str(tmp_path))
-
-
-@pytest.fixture
-def once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Once:
-    """Runs a verb with these arguments: its exit status, stdout and stderr."""
-    monkeypatch.delenv("ONCE_SCOPE", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", f"sqlite:{tmp_path}/once.db")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(arguments, Arrivals())
-        out, err = capfd.readouterr()
-        return status, out, err
-
-    return run
+def once(asked: Once) -> Once:
+    return asked
 
 
 def ran(store: Store, task: str, outcome: Outcome = Outcome.SUCCEEDED, **how: object) -> None:

@@ -5,50 +5,30 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from once.cli import main
 from once.clock import SystemClock
 from once.reports.timeline import Grid, Strip, marks
 from once.run import Outcome
-from once.signals import Arrivals
 from once.store.base import Store
-from once.store.connect import open_store
 from tests.conformance.claims import claim, ending, held, holder
-
-Once = Callable[..., tuple[int, str, str]]
+from tests.integration.conftest import Once
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def once(asked: Once, monkeypatch: pytest.MonkeyPatch) -> Once:
     """Runs `once timeline` with these arguments: its exit status, stdout and stderr."""
-    monkeypatch.delenv("ONCE_SCOPE", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("ONCE_DB", f"sqlite:{tmp_path}/once.db")
     monkeypatch.setenv("COLUMNS", "40")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(["timeline", *arguments], Arrivals())
-        out, err = capfd.readouterr()
-        return status, out, err
-
-    return run
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store(f"sqlite:{tmp_path}/once.db", clock=SystemClock(), state_dir=str(tmp_path))
+    return partial(asked, "timeline")
 
 
 def drawn(*strips: Strip, missed: tuple[datetime, ...] = ()) -> str:
