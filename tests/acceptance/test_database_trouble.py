@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, ended, put_down, until
+from tests.acceptance.conftest import Host, MinuteSlot, ended, put_down, shifted, until
 from tests.acceptance.own_server import OwnServer
 from tests.acceptance.test_bad_input import refused
 from tests.acceptance.test_one_slot import run_line
@@ -58,6 +61,19 @@ def test_a_name_that_does_not_resolve_is_75(lone_host: Host, this_minute: Minute
 
     refused(ran, 75, "NOT run", "no-such-host.invalid")
     assert not (lone_host.root / "ran").exists()
+
+
+def test_an_early_start_tries_as_long_as_a_late_one(lone_host: Host) -> None:
+    """Until the next slot, an hour at most: the one that it is about to reach is its own."""
+    to_the_hour = timedelta(seconds=3600 - time.time() % 3600)
+    line = ("run", "--task", "report", "--schedule", "0 * * * *", "--tz", "UTC", "-v", "--db", "host=127.0.0.1 port=1")
+    process = lone_host.start(*line, "--", "true", environ=shifted(to_the_hour - timedelta(seconds=3)))
+    assert process.stderr is not None
+    told = next(line for line in process.stderr if b"trying" in line)
+    process.terminate()
+    ended(process)
+
+    assert re.search(rb"; trying for another (59m|1h)", told), told
 
 
 def test_a_read_only_server_is_the_wrong_server(

@@ -29,6 +29,20 @@ CATCH_UP = {"none": 0, "last": 1, "all": 1_000_000}
 """How many slots each of them is about."""
 
 
+class Policies(Noun):
+    """What a line says about other runs, late starts and failures, as it was typed."""
+
+    start_within: timedelta | None
+    overlap: str
+    standby: bool
+    wait: timedelta | None
+    no_wait: bool
+    attempts: int | None
+    retry_delay: timedelta
+    catch_up: str
+    catch_up_window: timedelta
+
+
 @click.command(short_help="The slot's job, once on any number of hosts.")
 @wrapping.task
 @click.option("--schedule", metavar="EXPR", help="Five cron fields, a macro such as @daily, or @every 15m.")
@@ -75,15 +89,6 @@ def run(
     tz: str | None,
     slot: str | None,
     job_name: str | None,
-    start_within: timedelta | None,
-    overlap: str,
-    standby: bool,
-    wait: timedelta | None,
-    no_wait: bool,
-    attempts: int | None,
-    retry_delay: timedelta,
-    catch_up: str,
-    catch_up_window: timedelta,
     **given: Any,
 ) -> int:
     """Run COMMAND once for the current slot of a schedule, on any number of hosts.
@@ -94,6 +99,7 @@ def run(
     """
     fired = clock.fired(SystemClock())
     found = wrapping.resolved()
+    policies = Policies(**{name: given.pop(name) for name in Policies.__match_args__})
     typed = wrapping.options(given, found)
     if schedule is None:
         raise ScheduleMissing(task=typed.task)
@@ -103,34 +109,18 @@ def run(
     zone = zones.resolve(tz, found.tz, os.environ, expression=schedule, at=at)
     plan = Schedule.parse(schedule, zone, engine="kubernetes" if job else "cron")
     skew = wrapping.first_given(typed.max_skew, found.max_skew, wrapping.MAX_SKEW)
-    mirrors = standby or job is not None
     aim = _aim(plan, job, slot, fired.at, max_skew=skew)
     asked = Asked(
         verb="run",
         fired=fired,
         slot=aim.slot,
         line=plan.line,
-        wish=Wish(
-            slot=aim.slot.at if aim.slot else None,
-            fired_at=fired.at,
-            on_time=aim.on_time,
-            attempts=attempts or (None if job else 1),
-            standby=mirrors,
-            overlap=Overlap(overlap),
-            start_within=start_within,
-            min_interval=typed.min_interval,
-        ),
-        wait=wrapping.longest_wait(
-            wait,
-            no_wait=no_wait,
-            waits=mirrors or overlap in WAITS or catch_up != "none",
-            replaces=overlap == Overlap.REPLACE,
-            repair="--standby, or --overlap wait",
-        ),
-        retry_delay=retry_delay,
-        catch_up=_catch_up(CATCH_UP[catch_up], catch_up_window, by_clock=job is None and slot is None),
-        mirrors=mirrors,
-        db_wait=min(LONGEST_DB_WAIT, next(plan.after(fired.at)) - fired.at),
+        wish=_wish(policies, aim, fired.at, for_job=job is not None, min_interval=typed.min_interval),
+        wait=_longest_wait(policies, mirrors=policies.standby or job is not None),
+        retry_delay=policies.retry_delay,
+        catch_up=_catch_up(policies, by_clock=job is None and slot is None),
+        mirrors=policies.standby or job is not None,
+        db_wait=_db_wait(plan, aim.slot, fired.at),
         by_hand=aim.by_hand,
         unbroken_since=aim.unbroken_since,
         note=aim.note,
@@ -139,11 +129,43 @@ def run(
     return wrapping.begin(typed, asked, found, arrivals)
 
 
-def _catch_up(slots: int, window: timedelta, *, by_clock: bool) -> CatchUp:
+def _wish(policies: Policies, aim: Aim, fired_at: datetime, *, for_job: bool, min_interval: timedelta) -> Wish:
+    """A Job has its own cap on attempts, the backoffLimit, and stands by for the run of its slot."""
+    return Wish(
+        slot=aim.slot.at if aim.slot else None,
+        fired_at=fired_at,
+        on_time=aim.on_time,
+        attempts=policies.attempts or (None if for_job else 1),
+        standby=policies.standby or for_job,
+        overlap=Overlap(policies.overlap),
+        start_within=policies.start_within,
+        min_interval=min_interval,
+    )
+
+
+def _longest_wait(policies: Policies, *, mirrors: bool) -> timedelta | None:
+    """Raises WaitContradicted."""
+    return wrapping.longest_wait(
+        policies.wait,
+        no_wait=policies.no_wait,
+        waits=mirrors or policies.overlap in WAITS or policies.catch_up != "none",
+        replaces=policies.overlap == Overlap.REPLACE,
+        repair="--standby, or --overlap wait",
+    )
+
+
+def _db_wait(plan: Schedule, slot: Slot | None, fired_at: datetime) -> timedelta:
+    """To the next slot. For a start that is a moment early that is not its own."""
+    coming = next(plan.after(max(fired_at, slot.at) if slot else fired_at))
+    return min(LONGEST_DB_WAIT, coming - fired_at)
+
+
+def _catch_up(policies: Policies, *, by_clock: bool) -> CatchUp:
     """Raises CatchUpUnclear."""
+    slots = CATCH_UP[policies.catch_up]
     if slots and not by_clock:
         raise CatchUpUnclear
-    return CatchUp(slots, window)
+    return CatchUp(slots, policies.catch_up_window)
 
 
 class _Job(Noun):
