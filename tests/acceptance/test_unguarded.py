@@ -108,6 +108,23 @@ def test_one_host_runs_a_slot_once_while_the_database_is_away(
     assert len(waiting(own_host)) == 1
 
 
+def test_a_lock_is_held_on_its_host_while_the_database_is_away(own_host: Host, own_server: OwnServer) -> None:
+    """Without a slot there is no telling that the other one does the same work: not now, 75."""
+    own_server.stop()
+    line = ("lock", "--task", "report", *ALL_THE_SAME)
+    first = own_host.start(*line, "--", "sh", "-c", "echo up; read _; exit 0", stdin=subprocess.PIPE)
+    assert first.stdout and first.stdout.readline() == b"up\n" and first.stdin
+    beside = own_host.once(*line, "--", "touch", "ran")
+    first.stdin.write(b"\n")
+    first.stdin.flush()
+    status = ended(first).status
+    after = own_host.once(*line, "--", "touch", "ran-after")
+
+    assert (status, beside.status, after.status) == (0, 75, 0)
+    assert "NOT run" in beside.err
+    assert [path.name for path in own_host.root.glob("ran*")] == ["ran-after"]
+
+
 def test_a_held_slot_stays_held_when_an_unguarded_run_of_it_is_told(
     own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
 ) -> None:

@@ -92,6 +92,17 @@ def test_every_skip_names_its_slot_and_why(reason: Reason, expected: str) -> Non
     assert line == expected.replace("SLOT", "slot 2026-11-27 17:00 Europe/Berlin (2026-11-27T16:00:00Z)")
 
 
+def test_a_slot_that_its_holder_tries_again_is_not_being_run() -> None:
+    """Between two attempts nothing runs, and yet the slot is taken."""
+    waiting = WINNER.replaced(outcome=Outcome.FAILED, exit_status=3, retry_at=FRIDAY + MINUTE)
+    line = wording.skipped(Skip(Reason.HELD, run=waiting), start())
+
+    assert line == (
+        "slot 2026-11-27 17:00 Europe/Berlin (2026-11-27T16:00:00Z) is to be tried again: "
+        "run 12 failed on h2 with status 3"
+    )
+
+
 def test_every_reason_has_its_words() -> None:
     """A new one must not end in a KeyError in front of a job."""
     assert wording.SKIPPED.keys() == set(Reason)
