@@ -147,7 +147,7 @@ def test_a_frozen_holder_that_was_taken_over_does_no_more_work(host: Host, this_
     """SIGSTOP past the lease, SIGCONT after: its command is killed, and its row stays as it was told."""
     holder = host.start(
         *run_line(this_minute, "--lease", "5s", "--attempts", "2"),
-        "--", "sh", "-c", "echo $$; while :; do date +%s.%N >> work; sleep 0.05; done",
+        "--", "sh", "-c", "touch work; echo $$; while :; do date +%s.%N >> work; sleep 0.05; done",
     )  # fmt: skip
     command = pid_of(holder)
     standby = waiter(host, this_minute, "--attempts", "2")

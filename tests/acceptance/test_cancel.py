@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from typing import Any
@@ -113,9 +114,11 @@ def test_one_of_several_is_cancelled(host: Host, this_minute: MinuteSlot) -> Non
 
 def test_a_frozen_run_is_killed_when_it_was_cancelled_meanwhile(host: Host, this_minute: MinuteSlot) -> None:
     """It wakes past its lease: the operator's word has ended it, and its own end is evidence."""
-    holder, command = at_work(host, this_minute, script="echo $$; while :; do echo x >> work; sleep 0.05; done")
+    holder, command = at_work(
+        host, this_minute, script="touch work; echo $$; while :; do echo x >> work; sleep 0.05; done"
+    )
     holder.send_signal(signal.SIGSTOP)
-    host.start_shell(f"kill -STOP -- -{command}")
+    os.killpg(command, signal.SIGSTOP)
     until(lambda: host.json("stuck"))
     (item,) = cancelled(host)
     before = (host.root / "work").read_bytes()
