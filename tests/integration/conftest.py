@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -107,6 +108,23 @@ class Record:
         ending = Ending(outcome, began + MINUTE, exit_status=status, started_at=began, duration=MINUTE)
         self.store.finish(hold, ending)
         return hold
+
+
+@pytest.fixture(autouse=True)
+def _files_are_closed() -> Iterator[None]:
+    """A verb leaves its record open, since its process ends; here it does not, and Python 3.13 tells of each."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*where: Any, **how: Any) -> sqlite3.Connection:
+        opened.append(connect(*where, **how))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite3, "connect", noted)
+        yield
+    for connection in opened:
+        connection.close()
 
 
 @pytest.fixture

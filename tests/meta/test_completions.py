@@ -147,7 +147,8 @@ NAMES = ["weekly report", "eu/sync", "$(exit 3)", "nightly"]
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A record with tasks of these names, which the settings name, and `once` in the PATH."""
     path = tmp_path / "once.db"
-    open_store(f"sqlite:{path}", clock=SystemClock(), state_dir=tmp_path).now()
+    with closing(open_store(f"sqlite:{path}", clock=SystemClock(), state_dir=tmp_path)) as store:
+        store.now()  # whoever asks first makes the file
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executemany("INSERT INTO task (name, folded) VALUES (?, ?)", [(name, name) for name in NAMES])
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
