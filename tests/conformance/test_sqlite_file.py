@@ -106,13 +106,15 @@ def test_a_named_directory_is_not_made(tmp_path: Path, opened: Callable[..., Sto
 
 @pytest.mark.parametrize("content", [b"these are my notes\n" * 100, os.urandom(5000)])
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, opened: Callable[..., Store], content: bytes) -> None:
-    """And told as such."""
+    """And told as such; nor is it kept open."""
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     with pytest.raises(StoreUnusable, match="it is no SQLite database"):
         opened(path).connect()
+    descriptors = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
 
     assert path.read_bytes() == content
+    assert path not in descriptors
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path, opened: Callable[..., Store]) -> None:

@@ -111,8 +111,9 @@ class SqliteDatabase:
         if self._connection is None:
             sqlite_file.make_ready(self._path, store=self.name, makes_directory=self._makes_directory)
             try:
-                self._connection = connection = self._open()
-                self._bring_up_to_date(connection)
+                self._connection = self._opened()
+                self._set_up(self._connection)
+                self._bring_up_to_date(self._connection)
                 # Making the schema may have taken a connection of its own.
                 self._connection.execute(
                     f"PRAGMA busy_timeout = {min(PATIENCE, self.busy) // timedelta(milliseconds=1)}"
@@ -124,19 +125,20 @@ class SqliteDatabase:
                 raise
         return self._connection
 
-    def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
+    def _opened(self) -> sqlite3.Connection:
+        return sqlite3.connect(
             self._path,
             timeout=self.busy.total_seconds(),
             isolation_level=None,
             detect_types=sqlite3.PARSE_DECLTYPES | sqlite3.PARSE_COLNAMES,
         )
+
+    def _set_up(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = _row
         connection.create_function("once_now", 0, lambda: (self._clock.now() - EPOCH) // MICROSECOND)
         connection.create_function("once_boottime", 0, lambda: round(self._clock.boottime() * 1_000_000))
         connection.execute("PRAGMA journal_mode = TRUNCATE")
         connection.execute("PRAGMA synchronous = FULL")
-        return connection
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         """The schema makes itself, and takes the steps that it lacks. Raises StoreUnusable for a foreign database."""
