@@ -71,7 +71,10 @@ def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
 
 
 class Recorder(Noun):
-    """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process."""
+    """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process.
+
+    `tries_for`: seconds that a database which does not answer is waited for, where that is so.
+    """
 
     store: Store
     identity: str
@@ -79,6 +82,7 @@ class Recorder(Noun):
     clock: Clock
     voice: Voice
     lasting: bool
+    tries_for: float = TRIES_FOR
 
     def record(
         self, hold: Hold, ending: Ending, *, slot: datetime | None = None, claim: Claim | None = None
@@ -91,7 +95,7 @@ class Recorder(Noun):
         `claim`: of a run that was never claimed.
         """
         entry = Entry(self.identity, self.store.name, hold, ending, claim, slot)
-        give_up_at = self.clock.boottime() + TRIES_FOR
+        give_up_at = self.clock.boottime() + self.tries_for
         kept: bool | None = None
         while True:
             try:

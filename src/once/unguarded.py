@@ -97,6 +97,7 @@ class Unguarded:
         return in_words(self._start.limits.timeout or timedelta())
 
     def _record(self, ending: Ending) -> None:
+        """A database that was waited for before the command began is asked once."""
         Recorder(
             store=self._store,
             identity="",
@@ -104,4 +105,5 @@ class Unguarded:
             clock=self._ports.clock,
             voice=self._ports.voice,
             lasting=self._start.lasting,
+            tries_for=0.0,
         ).record(self._hold, ending, slot=self._start.claim.wish.slot, claim=self._start.claim)

@@ -70,6 +70,7 @@ def test_a_signal_stops_it_like_any_other(own_host: Host, own_server: OwnServer,
     process.send_signal(signal.SIGTERM)
     own_server.start()
     status = ended(process).status
+    own_host.once("flush")
     run = own_host.run("report")
 
     assert (status, run["outcome"], run["signal"]) == (143, "stopped", 15)
