@@ -176,6 +176,9 @@ class Admission:
         delivery = self._journal.deliver(self._store, clock=self._clock, within=DELIVERS_FOR)
         if delivery.recorded:
             self._voice.detail(f"recorded {len(delivery.recorded)} outcomes that waited in {self._journal.directory}")
+        if delivery.unknown:
+            knows = f"{self._store.name} knows no run for {len(delivery.unknown)} outcomes"
+            self._voice.say(f"{knows}; set aside in {self._journal.directory}")
 
     def _sight(self, facts: Facts) -> None:
         """Once a day a loser leaves word that this host is alive, and where need be that its line is in use.

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from once.clock import Clock
 from once.entry import Entry, Unread, read, written
+from once.errors import TaskNameTaken
 from once.noun import Noun
 from once.run import Outcome
 from once.store.base import Recorded, Store
@@ -114,8 +116,9 @@ class Journal:
                 break
             if not entry.is_for(store, identity=identity):
                 elsewhere += 1
-            elif entry.record_in(store) is Recorded.UNKNOWN:
-                os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
+            elif _recorded(entry, store) is Recorded.UNKNOWN:
+                with suppress(OSError):  # another start has been quicker, or nothing can be written
+                    os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
                 unknown.append(entry)
             else:
                 self.drop(entry)
@@ -134,11 +137,18 @@ class Journal:
         return os.path.join(self.directory, f"{stamp}-{entry.hold.token}{SUFFIX}")
 
 
-def _remove(path: str) -> None:
+def _recorded(entry: Entry, store: Store) -> Recorded:
+    """A task that the store knows in another spelling would be refused for ever, and whatever waits behind it too."""
     try:
+        return entry.record_in(store)
+    except TaskNameTaken:
+        return Recorded.UNKNOWN
+
+
+def _remove(path: str) -> None:
+    """What stays, on a disk that is read-only now, is delivered again, which does no harm."""
+    with suppress(OSError):
         os.unlink(path)
-    except FileNotFoundError:
-        return
 
 
 def _sync_directory(directory: str) -> None:

@@ -109,7 +109,7 @@ class Recorder(Noun):
                     return None
                 self.clock.sleep(0.5 + os.urandom(1)[0] / 255)
                 continue
-            if kept:
+            if kept and recorded is not Recorded.UNKNOWN:  # else it may be all that is left of the run
                 self.journal.drop(entry)
             self._tell(recorded, hold, ending)
             return recorded

@@ -88,7 +88,8 @@ def _line(item: dict[str, Any]) -> str:
         case "recorded" | "dropped":
             return f"{run}, {item['delivery']}"
         case "unknown":
-            return f"{run}, set aside, since {item['store']} does not know the run"
+            why = "knows the task in another spelling" if item["number"] is None else "does not know the run"
+            return f"{run}, set aside, since {item['store']} {why}"
         case "broken":
             return f"{item['file']}: {item['why']}; set aside under this name, remove it when you have seen it"
         case "unread":
