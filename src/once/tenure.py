@@ -120,7 +120,8 @@ class Tenure:
             ending = ending.replaced(retry_at=ending.finished_at + self._start.retry_delay)
         recorded = self._record(ending)
         keeper.stop()
-        self.is_to_be_repeated = ending.retry_at is not None and recorded is Recorded.AS_ENDED
+        # Recorded already: an answer was lost, or another start has delivered it. Admission asks if the slot is free.
+        self.is_to_be_repeated = ending.retry_at is not None and recorded in (Recorded.AS_ENDED, Recorded.ALREADY)
         if self.is_to_be_repeated:
             keeper.wait_for_end()
         if recorded is not None and ending.outcome is Outcome.SUCCEEDED:

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from once import wording
 from once.admission import Admission, Admitted, TurnedAway
-from once.errors import Unreachable
+from once.errors import OnceError, Unreachable
 from once.instants import in_words
 from once.run import Outcome
 from once.start import Ports, Start
@@ -54,7 +54,11 @@ class Turn:
             self.was_stopped = tenure.was_stopped
             if not tenure.is_to_be_repeated:
                 return status
-            answer = self._seek_next_attempt(status)
+            try:
+                answer = self._seek_next_attempt(status)
+            except OnceError as error:  # the command has run, and the status is its own
+                self._ports.voice.say(f"status {status}; the next attempt was NOT begun: {error}")
+                return status
             if isinstance(answer, TurnedAway):
                 line = wording.skipped(answer.skip, self._start.claim)
                 is_news = answer.skip.reason in (Reason.CANCELLED, Reason.PAUSED, Reason.RETIRED)
