@@ -144,7 +144,7 @@ class Admission:
         if isinstance(verdict, Wait):
             return verdict, claimed.facts
         assert isinstance(verdict, Skip)
-        return TurnedAway(verdict, claimed.facts, recorded=verdict.recorded)
+        return TurnedAway(verdict, claimed.facts, recorded=verdict.recorded and claimed.facts.latest is None)
 
     def _look(self) -> Facts:
         self._store.connect()

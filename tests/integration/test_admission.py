@@ -261,6 +261,21 @@ def test_a_bounded_wait_ends_in_a_skip(real: Store, tmp_path: Path) -> None:
     assert len(list(real.runs("t"))) == 1
 
 
+def test_a_skip_of_a_slot_that_has_a_row_is_not_told_as_recorded(real: Store, tmp_path: Path) -> None:
+    """It is not; and every start of every host would say so again."""
+    at = SystemClock().now() - timedelta(hours=2)
+    late = Wish(slot=at, fired_at=at + timedelta(hours=2), attempts=2, start_within=timedelta(hours=1))
+    wanted = claim().replaced(slot=Slot(at, "", 0), wish=late, line=Line("0 * * * *", "UTC"))
+    hold = real.claim(wanted.replaced(token="first", wish=Wish(slot=at, fired_at=at))).hold
+    assert hold is not None
+    real.finish(hold, Ending(outcome=Outcome.FAILED, finished_at=at))
+    answer = admission(real, tmp_path, wanted=wanted).seek()
+
+    assert isinstance(answer, TurnedAway)
+    assert (answer.skip.reason, answer.recorded) == (Reason.LATE, False)
+    assert len(list(real.runs("t"))) == 1
+
+
 @pytest.mark.parametrize(("unbroken", "sights"), [(True, ["look", "sight"]), (False, ["look"])])
 def test_a_loser_says_that_its_line_is_in_use_beside_another(
     real: Store, tmp_path: Path, unbroken: bool, sights: list[str]
