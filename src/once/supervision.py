@@ -128,6 +128,11 @@ class Supervision:
         elif now - self._frozen_since > LONGEST_FREEZE:
             self._give_up(f"the lease could not be extended for an hour{self._trouble()}")
 
+    def _is_past_the_lease(self, now: float) -> bool:
+        """Whether what was asked to stop may not work any more: a request to stop while frozen is a kill."""
+        is_over = self._keeper.gone is not None or not self._keeper.lease.trusted_at(now)
+        return is_over and self._limits.past_lease is PastLease.FREEZE
+
     def _freeze(self, now: float) -> None:
         self._keeper.ask()
         if self._limits.past_lease is PastLease.CONTINUE:
@@ -202,11 +207,12 @@ class Supervision:
             self._kill_at = self._clock.boottime() + LONGEST_POLL
 
     def _end_the_group(self) -> None:
-        """What the command left in its group has the rest of the grace, then is killed."""
+        """What the command left in its group has the rest of the grace, and of the lease, then is killed."""
         while not self._child.group_is_gone():
-            if self._lost is not None or self._kill_at is None or self._clock.boottime() >= self._kill_at:
+            now = self._clock.boottime()
+            if self._lost is not None or self._kill_at is None or now >= self._kill_at or self._is_past_the_lease(now):
                 self._child.kill()
                 return
-            event = self._child.wait(min(0.1, max(0.0, self._kill_at - self._clock.boottime())))
+            event = self._child.wait(min(0.1, max(0.0, self._kill_at - now)))
             if isinstance(event, Signalled):
                 self._child.send(event.signum)

@@ -99,6 +99,22 @@ def test_what_a_timed_out_command_leaves_in_its_group_is_killed_after_the_grace(
     assert stage.command.done == [(30, "signal 15"), (pytest.approx(33, abs=0.2), "kill")]
 
 
+@pytest.mark.parametrize(("taken", "killed_at"), [(False, TRUST_ENDS), (True, 40)])
+def test_what_a_stopped_command_leaves_behind_does_no_work_past_the_lease(
+    stage: Stage, taken: bool, killed_at: float
+) -> None:
+    """However long the grace: another host may be at work."""
+
+    def take() -> None:
+        stage.keeper.gone = Beat(ours=False, outcome=Outcome.LOST, reason="its lease had ended")
+
+    stage.command.leaves_behind = True
+    events = [exited(31, 143), *([(40, take)] if taken else [])]
+    stage.watch(*events, timeout=timedelta(seconds=30), kill_after=timedelta(hours=1))
+
+    assert stage.command.done == [(30, "signal 15"), (pytest.approx(killed_at, abs=0.2), "kill")]
+
+
 def test_what_a_successful_command_leaves_behind_is_left_alone(stage: Stage) -> None:
     """A job may start a daemon."""
     stage.command.leaves_behind = True
