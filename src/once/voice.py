@@ -6,6 +6,12 @@ import os
 
 from once.noun import Noun
 
+TAKEN_WHOLE = 4096
+"""Bytes that a pipe takes at once if it polls as writable (pipe(7), PIPE_BUF)."""
+
+PATIENCE = 1000
+"""Milliseconds."""
+
 
 class Voice(Noun):
     """How much is said. Quiet by default, so that cron sends no mail; on a terminal every skip speaks."""
@@ -41,12 +47,24 @@ def write_line(line: str) -> None:
 
     Control characters are shown, not sent: what an operator gave as a reason must not drive anybody's terminal.
 
-    Written past Python's buffers in one call, so that lines of several hosts' logs do not mix.
+    Written past Python's buffers in one call, so that lines of several hosts' logs do not mix. A reader who does not
+    read is not waited for: a command is watched over meanwhile, and its time limit, its lease go on.
     """
     line = " ".join(line.splitlines())
     if not line.isprintable():
         line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+    rest = line.encode(errors="backslashreplace") + b"\n"
     try:
-        os.write(2, line.encode(errors="backslashreplace") + b"\n")
+        while rest and _has_room(2):
+            rest = rest[os.write(2, rest[:TAKEN_WHOLE]) :]
     except OSError:
         return
+
+
+def _has_room(descriptor: int) -> bool:
+    """Whether a write will not block; after a moment's patience."""
+    import select
+
+    writable = select.poll()
+    writable.register(descriptor, select.POLLOUT)
+    return bool(writable.poll(PATIENCE))
