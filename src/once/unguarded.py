@@ -48,12 +48,13 @@ class Unguarded:
     def serve(self, away: Unreachable) -> int:
         """The exit status. Raises what keeps the command from running, and `away` where another runs without a slot."""
         claim, journal = self._start.claim, self._ports.journal
-        if claim.wish.slot is not None and journal.has_run(claim.task, claim.wish.slot):
-            return self._left_alone("was run on this host, and waits to be recorded")
         if not journal.hold_alone(claim.task):
             if claim.wish.slot is None:
                 raise away
             return self._left_alone("is left alone: this host runs the task unguarded")
+        # Asked when no other can end meanwhile.
+        if claim.wish.slot is not None and journal.has_run(claim.task, claim.wish.slot):
+            return self._left_alone("was run on this host, and waits to be recorded")
         self._ports.voice.say(f"{away.message}: the command runs UNGUARDED (--db-down run); other hosts may run it too")
         self._ports.arrivals.note_for_good()
         if self._ports.arrivals.waiting():

@@ -11,9 +11,10 @@ import pytest
 
 from once.clock import SystemClock
 from once.command import Command, Exited
+from once.entry import NOT_CLAIMED, Entry
 from once.errors import Unreachable
 from once.journal import Journal
-from once.run import Line, Outcome, Slot
+from once.run import Ending, Hold, Line, Outcome, Slot
 from once.signals import Arrivals
 from once.start import Ports
 from once.store.base import Store
@@ -43,7 +44,7 @@ class Scene:
         now = self.clock.boottime()
         return FakeCommand(self.clock, [(now, Exited(self.statuses.pop(0) << 8, now))])
 
-    def take(self, store: Any, *, attempts: int) -> int:
+    def take(self, store: Any, *, attempts: int = 1, journal: Journal | None = None, **changes: object) -> int:
         wanted = claim()
         wish = wanted.wish.replaced(slot=NOON.at, attempts=attempts)
         wanted = wanted.replaced(slot=NOON, line=Line("0 12 * * *", "UTC"), wish=wish)
@@ -52,10 +53,10 @@ class Scene:
             clock=self.clock,
             spawn=self.spawn,
             arrivals=Arrivals(),
-            journal=Journal(str(self.directory / "journal")),
+            journal=journal or Journal(str(self.directory / "journal")),
             voice=Voice("once lock", "t"),
         )
-        return Turn(start_of(wanted), ports, store).take()
+        return Turn(start_of(wanted).replaced(**changes), ports, store).take()
 
     def outcomes(self) -> list[tuple[Outcome, int | None]]:
         """Of the runs, oldest first."""
@@ -92,3 +93,21 @@ def test_a_next_attempt_that_cannot_be_claimed_leaves_the_status_to_the_last_one
     assert capfd.readouterr().err == (
         "once lock: t: status 3; the next attempt was NOT begun: the store is out of reach: no answer\n"
     )
+
+
+def test_an_unguarded_run_that_ends_while_another_start_asks_is_not_repeated(tmp_path: Path) -> None:
+    """What has run is asked for once nobody else of this host can run it any more."""
+
+    class EndsMeanwhile(Journal):
+        """The other one writes its outcome down and is gone, just before this one may go on."""
+
+        def hold_alone(self, task: str) -> bool:
+            ending = Ending(Outcome.SUCCEEDED, NOON.at, exit_status=0)
+            self.keep(Entry("", "the store", Hold(task, NOT_CLAIMED, "other"), ending, slot=NOON.at))
+            return super().hold_alone(task)
+
+    scene = Scene(tmp_path, 0)
+    away = Unsteady(scene.store, *["look"] * 1000)
+    status = scene.take(away, journal=EndsMeanwhile(str(tmp_path / "journal")), runs_unguarded=True, skip_code=9)
+
+    assert (status, scene.statuses) == (9, [0])
