@@ -98,7 +98,7 @@ def for_slot(start: Start, slot: Slot) -> Start:
         slot=slot.at, on_time=None, start_within=None, min_interval=timedelta(), standby=False, catches_up=True
     )
     claim = start.claim.replaced(token=os.urandom(16).hex(), slot=slot, wish=wish)
-    return start.replaced(claim=claim, runs_unguarded=False, object_to=lambda _facts: None)
+    return start.replaced(claim=claim, runs_unguarded=False)
 
 
 def rehearsal(start: Start, store: Store) -> str:

@@ -9,7 +9,7 @@ from once.clock import Clock, Fired
 from once.command import Limits, Spawn
 from once.journal import Journal
 from once.noun import Noun
-from once.run import Hold
+from once.run import Hold, Slot
 from once.signals import Arrivals
 from once.store.base import Claim, Store
 from once.verdict import Facts
@@ -37,7 +37,8 @@ class Start(Noun):
     After a success, history older than `keep` is forgotten; zero: never. The holder repeats a failure itself,
     `retry_delay` after it, while the slot has attempts left. `mirrors`: a start that finds its slot taken exits with
     the status of whoever took it. `noted` is told of the held run, before its command begins.
-    `runs_unguarded`: without any claim, if the database stays away.
+    `runs_unguarded`: without any claim, if the database stays away. `object_to` may raise on what is known before a
+    claim of this slot.
     """
 
     argv: tuple[str, ...]
@@ -56,7 +57,7 @@ class Start(Noun):
     mirrors: bool = False
     runs_unguarded: bool = False
     noted: Callable[[Store, Hold], None] = lambda _store, _hold: None
-    object_to: Callable[[Facts], None] = lambda _facts: None
+    object_to: Callable[[Facts, Slot | None], None] = lambda _facts, _slot: None
 
 
 class Ports(Noun):

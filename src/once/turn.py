@@ -99,7 +99,7 @@ class Turn:
             journal=self._ports.journal,
             patience=self._start.patience,
             voice=self._ports.voice,
-            object_to=self._start.object_to,
+            object_to=lambda facts: self._start.object_to(facts, self._start.claim.slot),
         )
 
 

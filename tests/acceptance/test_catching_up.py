@@ -12,10 +12,12 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from tests.acceptance.conftest import Host, ended, until
+from tests.acceptance.conftest import Host, MinuteSlot, ended, until
 from tests.acceptance.own_server import OwnServer
+from tests.acceptance.test_one_slot import run_line
 
-HOUR = timedelta(hours=1)
+HOUR, MICROSECOND = timedelta(hours=1), timedelta(microseconds=1)
+CHANGED = ("number", "token", "host", "slot", "slot_local", "claimed_at")
 
 
 @pytest.fixture
@@ -75,6 +77,29 @@ def test_nothing_beyond_the_window(lone_host: Host, hourly: tuple[str, ...]) -> 
 
     assert 3 <= len(caught_up) <= 6
     assert caught_up == missed[-len(caught_up) :]
+
+
+def test_a_slot_that_another_host_ran_by_other_zone_data_is_not_run_again(
+    lone_host: Host, this_minute: MinuteSlot
+) -> None:
+    """The same local time at another instant: refused as the start's own slot would be."""
+    daily = run_line(this_minute)
+    first_seen_earlier(lone_host, daily, timedelta(hours=36))
+    yesterday = this_minute.at - timedelta(days=1)
+    connection = sqlite3.connect(str(lone_host.address).removeprefix("sqlite:"))
+    columns = ", ".join(name for _, name, *_ in connection.execute("PRAGMA table_info (run)") if name not in CHANGED)
+    connection.execute(
+        f"INSERT INTO run (number, token, host, slot, slot_local, claimed_at, {columns})"
+        f" SELECT 0, 'theirs', 'other', slot - ?, ?, claimed_at - ?, {columns} FROM run",
+        (25 * HOUR // MICROSECOND, f"{yesterday:%Y-%m-%dT%H:%M}", 24 * HOUR // MICROSECOND),
+    )
+    connection.commit()
+    connection.close()
+    ran = lone_host.once(*daily, "--catch-up", "all", "--", "echo", "again")
+
+    assert (ran.status, ran.out) == (125, b"")
+    assert "catching up ends: Slot " in ran.err
+    assert f"is {yesterday:%Y-%m-%dT%H:%M:00Z} by this host's zone data, but" in ran.err
 
 
 def test_what_was_excused_or_paused_is_left(lone_host: Host, hourly: tuple[str, ...]) -> None:

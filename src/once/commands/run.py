@@ -124,7 +124,7 @@ def run(
         by_hand=aim.by_hand,
         unbroken_since=aim.unbroken_since,
         note=aim.note,
-        object_to=_Zone(plan, aim.slot, implied_at=at if tz is None and found.tz is None else None).object_to,
+        object_to=_Zone(plan, implied_at=at if tz is None and found.tz is None else None).object_to,
     )
     return wrapping.begin(typed, asked, found, arrivals)
 
@@ -195,12 +195,12 @@ def _aim(plan: Schedule, job: _Job | None, slot: str | None, fired_at: datetime,
 class _Zone:
     """What the task is known by, held against this host's zone: by its name where it was implied, and by its data."""
 
-    def __init__(self, plan: Schedule, slot: Slot | None, *, implied_at: datetime | None) -> None:
-        self._plan, self._slot, self._implied_at = plan, slot, implied_at
+    def __init__(self, plan: Schedule, *, implied_at: datetime | None) -> None:
+        self._plan, self._implied_at = plan, implied_at
 
-    def object_to(self, facts: Facts) -> None:
-        """Raises ZoneAmbiguous, ZoneDataDiffer."""
-        plan, slot, twin = self._plan, self._slot, facts.twin
+    def object_to(self, facts: Facts, slot: Slot | None) -> None:
+        """Raises ZoneAmbiguous, ZoneDataDiffer: also of a slot that is caught up."""
+        plan, twin = self._plan, facts.twin
         if self._implied_at is not None and facts.line is not None:
             zones.resolve(None, None, os.environ, expression=plan.expression, at=self._implied_at, known=facts.line)
         if slot is not None and twin is not None and plan.slot_at(twin.slot) is None:

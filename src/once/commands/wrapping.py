@@ -134,7 +134,7 @@ class Asked(Noun):
     unbroken_since: datetime | None = None
     note: str = ""
     noted: Callable[[Store, Hold], None] = lambda _store, _hold: None
-    object_to: Callable[[Facts], None] = lambda _facts: None
+    object_to: Callable[[Facts, Slot | None], None] = lambda _facts, _slot: None
 
 
 def options(given: dict[str, Any], settings_found: Settings) -> Options:
@@ -245,17 +245,17 @@ def _start(typed: Options, asked: Asked, where: Place, voice: Voice) -> Start:
     )
 
 
-def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts], None]:
+def _looked(asked: Asked, where: Place, voice: Voice) -> Callable[[Facts, Slot | None], None]:
     """What to do when the database has answered, before anything is claimed."""
     is_new = where.by_default and where.is_missing
 
-    def object_to(facts: Facts) -> None:
+    def object_to(facts: Facts, slot: Slot | None) -> None:
         if where.file is None:
             embedded.note_use(where.settings.state_dir, where.shown)
         if is_new:
             for line in embedded.FIRST_TIME:
                 voice.say(line.format(file=where.file))
-        asked.object_to(facts)
+        asked.object_to(facts, slot)
 
     return object_to
 
