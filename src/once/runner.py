@@ -10,6 +10,7 @@ from once.instants import in_words
 from once.lease import ANSWERS_WITHIN
 from once.start import Ports, Start
 from once.turn import Turn, status_elsewhere
+from once.verdict import Reason
 
 
 class Runner:
@@ -64,10 +65,13 @@ class Runner:
 
     def _turned_away(self, answer: TurnedAway) -> int:
         skip, claim, voice = answer.skip, self._start.claim, self._ports.voice
-        status = status_elsewhere(skip) if self._start.mirrors else None
+        latest = None if claim.wish.rerun else answer.facts.latest
+        status = status_elsewhere(skip, latest) if self._start.mirrors else None
         line = wording.skipped(skip, claim)
         if answer.waited:
             line = f"{line}, after a wait of {in_words(answer.waited)}"
+        if status and latest is not None and skip.reason not in wording.TAKEN | {Reason.CANCELLED}:
+            line = f"{line}; run {latest.number} {latest.outcome}"
         if status:
             voice.insist(f"{line}; status {status} says so")
         elif status is None and claim.by_hand and self._start.skip_code:

@@ -18,10 +18,13 @@ from once.instants import in_words
 from once.run import Outcome
 from once.start import Ports, Start
 from once.store.base import Store
-from once.verdict import Reason, Skip, Verdict
+from once.verdict import Brief, Reason, Skip, Verdict
 
 ENDED_BY_ONCE = {Outcome.LOST: 122, Outcome.TIMED_OUT: 124}
 """What stands for a run elsewhere whose own status says little, or is not known."""
+
+UNDONE = frozenset((Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STOPPED, Outcome.CANCELLED, Outcome.LOST))
+"""What a slot has come to that did not succeed."""
 
 NOT_KNOWN_YET = 75
 
@@ -103,13 +106,16 @@ class Turn:
         )
 
 
-def status_elsewhere(skip: Skip) -> int | None:
-    """The exit status of a start that mirrors what became of its slot elsewhere; None where nobody has run it."""
-    run = skip.run
+def status_elsewhere(skip: Skip, latest: Brief | None = None) -> int | None:
+    """The exit status of a start that mirrors what became of its slot elsewhere; None where nobody has run it.
+
+    `latest` is the slot's newest run: a policy that keeps this start from repeating a failure makes no success of it.
+    """
     if skip.reason is Reason.DONE:
         return 0
     if skip.reason is Reason.HELD:
         return NOT_KNOWN_YET
-    if skip.reason not in (Reason.FAILED, Reason.CANCELLED) or run is None:
+    run = skip.run if skip.reason in (Reason.FAILED, Reason.CANCELLED) else latest
+    if run is None or run.outcome not in UNDONE:
         return None
     return ENDED_BY_ONCE.get(run.outcome) or run.exit_status or 1

@@ -131,6 +131,23 @@ def test_a_standby_without_attempts_left_says_122(lone_host: Host, this_minute: 
     assert "run 1 lost" in ran.err
 
 
+@pytest.mark.parametrize("policy", ["overlap", "pause"])
+def test_a_standby_that_a_policy_keeps_from_repeating_a_failure_says_its_status(
+    lone_host: Host, this_minute: MinuteSlot, policy: str
+) -> None:
+    """The slot has failed, whatever else is going on: a pod's 0 would make its Job a success."""
+    line = run_line(this_minute, "--standby", "--attempts", "2")
+    lone_host.once(*run_line(this_minute), "--", "sh", "-c", "exit 3")
+    if policy == "pause":
+        lone_host.once("pause", "report")
+    else:
+        pid_of(lone_host.start("lock", "--task", "report", "--", "sh", "-c", "echo $$; read _", stdin=subprocess.PIPE))
+    ran = lone_host.once(*line, "--", "echo", "ran")
+
+    assert (ran.status, ran.out) == (3, b"")
+    assert ran.err.endswith("; run 1 failed; status 3 says so\n")
+
+
 def test_a_standby_that_may_not_wait_any_longer_says_75(lone_host: Host, this_minute: MinuteSlot) -> None:
     """The outcome is not known yet: neither success nor failure."""
     holder = held(lone_host, this_minute)
