@@ -45,6 +45,8 @@ def skipped(skip: Skip, claim: Claim) -> str:
     told = SKIPPED[skip.reason]
     if skip.reason is Reason.HELD and skip.run is not None and skip.run.retry_at is not None:
         told = "{subject} is to be tried again: {who}"
+    if skip.reason is Reason.OVERLAP and skip.run is not None and skip.run.outcome is not Outcome.RUNNING:
+        told = "{subject} skipped: a transaction of another run is still open, {who}"
     line = told.format(
         subject=f"slot {slot_text(claim)}" if claim.slot else "the command was",
         who=_who(skip.run),

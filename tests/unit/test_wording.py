@@ -82,7 +82,7 @@ def test_a_first_sight_of_a_schedule_that_ends_names_no_next() -> None:
         (Reason.RETIRED, "SLOT skipped: the task is retired"),
         (Reason.LATE, "SLOT skipped: this start is 20s late, more than --start-within"),
         (Reason.TOO_SOON, "SLOT skipped: the last start was less than --min-interval ago"),
-        (Reason.OVERLAP, "SLOT skipped: another run is alive, run 12 succeeded on h2"),
+        (Reason.OVERLAP, "SLOT skipped: a transaction of another run is still open, run 12 succeeded on h2"),
     ],
 )
 def test_every_skip_names_its_slot_and_why(reason: Reason, expected: str) -> None:
