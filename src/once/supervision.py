@@ -86,20 +86,20 @@ class Supervision:
 
     def _until_exit(self) -> Exited:
         while True:
+            for mind in (self._mind_the_lease, self._mind_the_request, self._mind_the_limit, self._mind_the_grace):
+                mind(self._clock.boottime())
             event = self._child.wait(self._patience())
             if isinstance(event, Exited):
                 return event
             if isinstance(event, Signalled):
                 self._forward(event.signum)
-            for mind in (self._mind_the_lease, self._mind_the_request, self._mind_the_limit, self._mind_the_grace):
-                mind(self._clock.boottime())
 
     def _patience(self) -> float:
-        deadlines = [self._kill_at, self._limit_at]
-        if self._frozen_since is None:
-            deadlines.append(self._keeper.lease.trusted_until)
         now = self._clock.boottime()
-        return max(0.0, min(LONGEST_POLL, *(at - now for at in deadlines if at is not None and at > now), LONGEST_POLL))
+        left = [at - now for at in (self._kill_at, self._limit_at) if at is not None and at > now]
+        if self._frozen_since is None and self._lost is None and self._limits.past_lease is PastLease.FREEZE:
+            left.append(self._keeper.lease.trusted_until - now)
+        return max(0.0, min([LONGEST_POLL, *left]))
 
     @property
     def _limit_at(self) -> float | None:

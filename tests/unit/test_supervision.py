@@ -131,6 +131,14 @@ def test_at_the_end_of_trust_the_command_is_frozen_and_the_database_asked(stage:
     assert stage.keeper.asked == 1
 
 
+def test_a_command_that_took_longer_to_start_than_its_lease_is_frozen_at_once(stage: Stage) -> None:
+    """A file server was away while the command was executed; another host may be at work since."""
+    stage.clock.seconds = 150.0
+    stage.watch(exited(151))
+
+    assert stage.command.done == [(150, "freeze")]
+
+
 def test_a_beat_in_time_prevents_the_freeze(stage: Stage) -> None:
     """Each answered beat moves the end of trust."""
     stage.watch((80, stage.keeper.hears_it_is_ours), exited(170))
