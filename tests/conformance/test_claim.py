@@ -269,6 +269,20 @@ def test_a_start_within_the_minimum_interval_is_skipped(bench: Bench, store: Sto
     assert store.claim(claim(None, min_interval=MINUTE)).verdict == Go(attempt=1)
 
 
+@pytest.mark.parametrize("unguarded_after", [-MINUTE, MINUTE], ids=["before", "after"])
+def test_a_run_that_is_told_afterwards_counts_by_when_it_was(
+    bench: Bench, store: Store, unguarded_after: timedelta
+) -> None:
+    """Whether an unguarded start was before or after the last that was claimed, the interval is from the later one."""
+    store.finish(held(store, claim(None)), ending(duration=MINUTE))
+    began = NOON + unguarded_after
+    store.record_unguarded(claim(None), ending(started_at=began, duration=MINUTE))
+    bench.let_pass(max(unguarded_after, timedelta()) + MINUTE * 5)
+    early = store.claim(claim(None, min_interval=MINUTE * 5.5)).verdict
+
+    assert early == Skip(Reason.TOO_SOON)
+
+
 def test_a_start_that_is_too_late_is_recorded(store: Store) -> None:
     """A gap with a reason."""
     late = claim(fired_at=NOON + timedelta(hours=1), start_within=MINUTE)

@@ -103,6 +103,16 @@ def test_a_fenced_transaction_that_outlives_its_run_is_alive(store: Store, job: 
     assert store.claim(claim(slot(2))).verdict == Go(attempt=1)
 
 
+def test_a_run_that_is_told_afterwards_hides_no_fence(store: Store, job: psycopg.Connection) -> None:
+    """An unguarded one gets a higher number than the run whose transaction is still open."""
+    hold = held(store)
+    job.execute(ASSERT)
+    store.finish(hold, ending(Outcome.FAILED))
+    store.record_unguarded(claim(slot(-1)), ending())
+
+    assert blocker(store, 1) == (Reason.OVERLAP, 1)
+
+
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
 @pytest.mark.parametrize("ended", [True, False], ids=["ended", "lost"])
 def test_a_late_assert_on_an_old_snapshot_fails(

@@ -94,8 +94,8 @@ def expire(session: Session, claim: Claim) -> None:
 
 
 def _touch_newest(session: Session, values: Values) -> int | None:
-    """The number of the newest started run if a transaction holds its fence; it was touched otherwise."""
-    newest = session.row("newest_started", values)
+    """The number of the newest claimed run if a transaction holds its fence; it was touched otherwise."""
+    newest = session.row("newest_claimed", values)
     if newest is None:
         return None
     named = {**values, "number": newest["number"]}

@@ -28,6 +28,12 @@ alive AS (
             OR run.lease_until > moment.now
             AND (run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s) IS NOT TRUE
         )
+),
+ended AS (
+    SELECT max(run.claimed_at) AS claimed_at
+    FROM once.run
+    WHERE run.task = %(task)s
+        AND run.duration IS NOT NULL
 )
 SELECT
     moment.now,
@@ -98,7 +104,7 @@ SELECT
     blocker.exit_status AS blocker_exit_status,
     blocker.stop_asked AS blocker_stop_asked,
     blocker.caught_up AS blocker_caught_up,
-    newest.claimed_at AS last_claimed_at,
+    GREATEST(newest.claimed_at, ended.claimed_at) AS last_claimed_at,
     newest.command_hash,
     schedule.expression,
     schedule.zone,
@@ -135,6 +141,7 @@ SELECT
     ) AS taken_name
 FROM moment
 CROSS JOIN alive
+CROSS JOIN ended
 CROSS JOIN once.store
 LEFT JOIN once.task ON task.name = %(task)s
 LEFT JOIN once.run AS latest ON latest.task = %(task)s AND latest.number = (
@@ -151,6 +158,7 @@ LEFT JOIN once.run AS newest ON newest.task = %(task)s AND newest.number = (
     FROM once.run
     WHERE run.task = %(task)s
         AND run.outcome NOT IN ('skipped', 'excused')
+        AND run.attempt > 0
     ORDER BY run.number DESC
     LIMIT 1
 )
@@ -238,6 +246,16 @@ SELECT run.number
 FROM once.run
 WHERE run.task = %(task)s
     AND run.outcome NOT IN ('skipped', 'excused')
+ORDER BY run.number DESC
+LIMIT 1;
+
+-- name: newest_claimed
+-- The newest run that was claimed. One that ran unguarded is told later, under a higher number, and never had a fence.
+SELECT run.number
+FROM once.run
+WHERE run.task = %(task)s
+    AND run.outcome NOT IN ('skipped', 'excused')
+    AND run.attempt > 0
 ORDER BY run.number DESC
 LIMIT 1;
 

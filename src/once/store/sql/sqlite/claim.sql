@@ -36,6 +36,12 @@ alive AS (
     FROM trusted
     WHERE trusted.outcome = 'running'
         AND (:locked OR trusted.by_lease)
+),
+ended AS (
+    SELECT max(run.claimed_at) AS claimed_at
+    FROM run
+    WHERE run.task = :task
+        AND run.duration IS NOT NULL
 )
 SELECT
     moment.now AS "now [instant]",
@@ -104,7 +110,7 @@ SELECT
     blocker.exit_status AS blocker_exit_status,
     blocker.stop_asked AS blocker_stop_asked,
     blocker.caught_up AS blocker_caught_up,
-    newest.claimed_at AS last_claimed_at,
+    COALESCE(max(newest.claimed_at, ended.claimed_at), newest.claimed_at, ended.claimed_at) AS "last_claimed_at [instant]",
     newest.command_hash,
     schedule.expression,
     schedule.zone,
@@ -141,6 +147,7 @@ SELECT
     ) AS taken_name
 FROM moment
 CROSS JOIN alive
+CROSS JOIN ended
 CROSS JOIN store
 LEFT JOIN task ON task.name = :task
 LEFT JOIN run AS latest ON latest.task = :task AND latest.number = (
@@ -157,6 +164,7 @@ LEFT JOIN run AS newest ON newest.task = :task AND newest.number = (
     FROM run
     WHERE run.task = :task
         AND run.outcome NOT IN ('skipped', 'excused')
+        AND run.attempt > 0
     ORDER BY run.number DESC
     LIMIT 1
 )
@@ -235,6 +243,16 @@ SELECT run.number
 FROM run
 WHERE run.task = :task
     AND run.outcome NOT IN ('skipped', 'excused')
+ORDER BY run.number DESC
+LIMIT 1;
+
+-- name: newest_claimed
+-- The newest run that was claimed. One that ran unguarded is told later, under a higher number, and never had a fence.
+SELECT run.number
+FROM run
+WHERE run.task = :task
+    AND run.outcome NOT IN ('skipped', 'excused')
+    AND run.attempt > 0
 ORDER BY run.number DESC
 LIMIT 1;
 
