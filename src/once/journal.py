@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from once.clock import Clock
 from once.entry import Entry, Unread, read, written
-from once.errors import TaskNameTaken
+from once.errors import Busy, TaskNameTaken
 from once.noun import Noun
 from once.run import Outcome
 from once.store.base import Recorded, Store
@@ -103,7 +103,8 @@ class Journal:
         """Record what waits for this store, oldest first, for so long. Raises what the store raises; no entry is lost.
 
         An outcome whose run the store does not know is set aside under another suffix: it can never be recorded, and
-        it may be all that is left of a run.
+        it may be all that is left of a run. Who delivers in passing, `within` some time, leaves for the next start what
+        another transaction holds up.
         """
         recorded: list[Entry] = []
         unknown: list[Entry] = []
@@ -116,11 +117,13 @@ class Journal:
                 break
             if not entry.is_for(store, identity=identity):
                 elsewhere += 1
-            elif _recorded(entry, store) is Recorded.UNKNOWN:
+                continue
+            answer = _recorded(entry, store, in_passing=within is not None)
+            if answer is Recorded.UNKNOWN:
                 with suppress(OSError):  # another start has been quicker, or nothing can be written
                     os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
                 unknown.append(entry)
-            else:
+            elif answer is not None:
                 self.drop(entry)
                 recorded.append(entry)
         return Delivery(recorded=tuple(recorded), elsewhere=elsewhere, unknown=tuple(unknown))
@@ -137,12 +140,19 @@ class Journal:
         return os.path.join(self.directory, f"{stamp}-{entry.hold.token}{SUFFIX}")
 
 
-def _recorded(entry: Entry, store: Store) -> Recorded:
-    """A task that the store knows in another spelling would be refused for ever, and whatever waits behind it too."""
+def _recorded(entry: Entry, store: Store, *, in_passing: bool) -> Recorded | None:
+    """What came of it; None when it is another's turn.
+
+    A task that the store knows in another spelling would be refused for ever, and whatever waits behind it too.
+    """
     try:
         return entry.record_in(store)
     except TaskNameTaken:
         return Recorded.UNKNOWN
+    except Busy:
+        if not in_passing:
+            raise
+        return None
 
 
 def _remove(path: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from once.clock import SystemClock
 from once.entry import NOT_CLAIMED, Entry
+from once.errors import Busy
 from once.journal import Journal
 from once.recording import Recorder
 from once.run import Ending, Hold, Outcome
@@ -98,6 +99,29 @@ def test_a_task_that_is_known_in_another_spelling_holds_nothing_up(real: Store, 
         [hold],
     )
     assert files(journal) == [".unknown"]
+
+
+def test_what_another_transaction_holds_up_is_left_for_the_next_start(real: Store, journal: Journal) -> None:
+    """The start may be of another task; whoever asks for the delivery is told."""
+    late, other = (real.claim(claim(task)).hold for task in ("late", "other"))
+    assert late is not None and other is not None
+    for seconds, hold in enumerate((late, other)):
+        journal.keep(entry_of(real, hold, seconds=seconds))
+
+    class Locked(Unsteady):
+        """Somebody has locked the first one's task."""
+
+        def finish(self, hold: Hold, *asked: Any) -> Recorded:
+            if hold == late:
+                raise Busy(store="the store", why="another transaction holds what this needs")
+            return real.finish(hold, *asked)
+
+    delivery = journal.deliver(Locked(real), clock=SystemClock(), within=timedelta(minutes=1))
+    with pytest.raises(Busy):
+        journal.deliver(Locked(real), clock=SystemClock())
+
+    assert [entry.hold for entry in delivery.recorded] == [other]
+    assert [entry.hold for entry in journal.entries()] == [late]
 
 
 def test_an_outcome_that_the_store_does_not_know_stays_on_disk(real: Store, journal: Journal) -> None:
