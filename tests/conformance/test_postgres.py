@@ -141,6 +141,24 @@ class TestBrokenConnections:
 
         assert store.beat(hold, LEASE) == Beat(ours=True)
 
+    def test_a_transaction_that_the_server_cuts_short(
+        self, server: Server, database: str, store: Store, admin: psycopg.Connection
+    ) -> None:
+        """The next try may be quicker: it waited for a lock."""
+        if admin.info.server_version < 170000:
+            pytest.skip("this server has no transaction_timeout")
+        store.finish(held(store), ending())
+        admin.execute(f"ALTER DATABASE {admin.info.dbname} SET transaction_timeout = '300ms'")
+        store.close()
+        with server.connect(database) as other:
+            other.execute("SET transaction_timeout = 0")
+            with other.transaction():
+                other.execute("SELECT FROM once.task FOR UPDATE")
+                with pytest.raises(Unreachable, match="transaction timeout"):
+                    store.claim(claim(slot(1)))
+
+        assert store.claim(claim(slot(1))).verdict == Go(attempt=1)
+
     def test_a_server_that_is_stopped_is_given_up_in_time(
         self, server: Server, database: str, admin: psycopg.Connection, opened: Callable[..., Store]
     ) -> None:

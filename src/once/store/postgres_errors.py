@@ -15,6 +15,7 @@ LATER = frozenset(
     (
         "25006",  # read only: this server is no primary any more
         "25P03",  # we idled in the transaction: stopped, or starved
+        "25P04",  # transaction_timeout of the role or of the database
         "40001",  # serialization failure
         "40P01",  # deadlock
         "57014",  # statement_timeout of the role or of the pooler
