@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -32,6 +33,8 @@ from tests.conformance.claims import LEASE, NOON, claim, ending, held, slot
 from tests.databases import Server, free_port
 
 NOWHERE = Path("/nowhere")
+PATIENCE = 30.0
+"""Seconds after which an event that does not come is a failure."""
 OURS = "FROM pg_stat_activity WHERE application_name = 'once' AND datname = current_database()"
 
 
@@ -418,3 +421,24 @@ def test_an_answer_is_waited_for_as_long_as_the_store_was_bound(
             told.append(refusal.value.message.partition("out of reach: ")[2])
 
     assert told == ["no answer within 0.3 s"] * 2
+
+
+def test_who_has_given_up_leaves_nobody_waiting_at_the_server(
+    database: str, server: Server, opened: Callable[..., Store]
+) -> None:
+    """A backend that waits for a lock does not notice that its client has gone; with each try there was one more."""
+    if not psycopg.capabilities.has_cancel_safe():
+        pytest.skip("this libpq cannot call off a statement within a time")
+    store = opened(server.address(database), answer_within=timedelta(milliseconds=400))
+    hold = held(store)
+    waiting = "SELECT count(*) FROM pg_locks WHERE relation = 'once.run'::regclass AND NOT granted"
+    with server.connect(database) as other, server.connect(database) as watch, other.transaction():
+        other.execute("LOCK TABLE once.run IN ACCESS EXCLUSIVE MODE")
+        for _ in range(3):
+            with pytest.raises(Unreachable, match=r"no answer within 0\.4 s"):
+                store.beat(hold, LEASE)
+        give_up_at = time.monotonic() + PATIENCE
+        while watch.execute(waiting).fetchone() != (0,):
+            assert time.monotonic() < give_up_at, "somebody waits still"
+
+    assert store.beat(hold, LEASE) == Beat(ours=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from select import POLLIN, POLLOUT, poll
 from time import monotonic
@@ -23,6 +24,9 @@ from psycopg.waiting import Ready, Wait
 
 CONNECTS_WITHIN = range(2, 6)
 """Seconds that a host has to take a connection: as many as an answer, within these. libpq makes 2 of 1."""
+
+CALLS_OFF_WITHIN = 1.0
+"""Seconds at most, and a quarter of the wait for the answer, to tell the server that nobody waits for it any more."""
 
 DEFAULTS = {
     "target_session_attrs": "read-write",
@@ -85,7 +89,17 @@ class BoundedConnection(psycopg.Connection[DictRow]):
         except StopIteration as done:
             value: RV = done.value
             return value
+        self._call_off()
         raise NoAnswer(f"no answer within {self.answer_within:g} s")
+
+    def _call_off(self) -> None:
+        """Ask the server to let it be: a backend that waits for a lock does not notice that its client has gone.
+
+        It would wait on, and one more with each try, until the server takes no connection any more.
+        """
+        if psycopg.capabilities.has_cancel_safe():  # the request of an older libpq is not bounded in time
+            with suppress(psycopg.Error):
+                self.cancel_safe(timeout=min(self.answer_within / 4, CALLS_OFF_WITHIN))
 
 
 def _ready(descriptor: int, wanted: Wait, seconds: float) -> Ready:
