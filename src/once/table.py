@@ -23,7 +23,7 @@ PADDED_TO = 40
 """One long name does not push everybody's columns aside: it sticks out of its own."""
 
 NAMES_SHARE, SHORTEST_NAME = 3, 16
-"""The first column may take up this part of a terminal's line, and may have so many columns in any case."""
+"""The first column may take up this part of a line that is too short, and may have so many columns in any case."""
 
 WRAPPED_FROM = 20
 """The last column needs so many columns to be worth its place in the line."""
@@ -80,9 +80,10 @@ class Layout(Noun):
     def of(cls, titles: Sequence[str], page: Sequence[Sequence[str]], width: int, gives_way: Sequence[str]) -> Layout:
         """What fits in so many columns, going by these rows."""
         natural = [max(map(columns, cells)) for cells in zip(*page, strict=True)]
-        natural[0] = min(natural[0], max(SHORTEST_NAME, width // NAMES_SHARE))
         last = len(titles) - 1
         needed = [*natural[:last], min(natural[last], WRAPPED_FROM)]
+        if sum(needed) + len(GAP) * last > width:
+            needed[0] = natural[0] = min(natural[0], max(SHORTEST_NAME, width // NAMES_SHARE))
         beside = list(range(len(titles)))
         leaving = [titles.index(title) for title in gives_way]
         leaving += [column for column in range(last, 0, -1) if column not in leaving]

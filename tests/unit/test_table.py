@@ -85,6 +85,21 @@ def test_the_first_column_is_folded_and_the_last_is_wrapped() -> None:
     ]
 
 
+def test_a_first_column_that_has_room_is_not_folded() -> None:
+    """However much of the line it takes: beside it little may be to tell."""
+    name = "etl-customers-orders-and-invoices"
+
+    assert on_terminal([name, "lost", "db1", "no news, and no end of it"], width=80) == [
+        "TASK                               OUTCOME  HOST  NOTE",
+        f"{name}  lost     db1   no news, and no end of it",
+    ]
+    assert on_terminal([name, "lost", "db1", "its lease ended, found by app1 (pid 7)"], width=80) == [
+        "TASK                               OUTCOME  HOST  NOTE",
+        f"{name}  lost     db1   its lease ended, found by app1",
+        f"{'':50}(pid 7)",
+    ]
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 120, 400])
 @pytest.mark.parametrize("name", ["n", "🚀" * 100, "x" * 200, "a b " * 49 + "c", "[bold]x[/bold]"])
 def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(name: str, width: int) -> None:
