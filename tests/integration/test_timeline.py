@@ -21,7 +21,7 @@ from tests.conformance.claims import claim, ending, held, holder
 from tests.integration.conftest import Once
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
@@ -83,6 +83,13 @@ def test_the_axis_ends_now() -> None:
     """Round local times above their cells."""
     assert Grid(NOON - 6 * HOUR, NOON, 36).axis() == "06:00       08:00       10:00    now"
     assert Grid(NOON - 24 * HOUR, NOON, 32).axis() == "12:00   18:00   Mon 02       now"
+
+
+@pytest.mark.usefixtures("in_utc")
+def test_the_axis_of_a_long_time_tells_months_and_years() -> None:
+    """A weekday and a day of the month stand for many days there."""
+    assert Grid(NOON - 80 * DAY, NOON, 60).axis() == "          Dec 26    Jan 09     Jan 23    Feb 06          now"
+    assert Grid(NOON - 2000 * DAY, NOON, 60).axis() == "          2021-09    2022-09    2023-09    2024-09       now"
 
 
 def test_the_picture_fits_and_is_legible_without_colour(once: Once, store: Store) -> None:

@@ -41,6 +41,9 @@ STEPS = (
     MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
     DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 364 * DAY,
 )  # fmt: skip
+LONGEST_BY_WEEKDAY, LONGEST_BY_DATE = 2 * DAY, 28 * DAY
+"""With longer steps the days of several months, or the months of several years, stand on one axis."""
+
 LABEL = 7
 """Columns that a label of the axis takes up, with the blank behind it."""
 
@@ -106,12 +109,19 @@ class Grid(Noun):
         line = [" "] * self.cells
         line[-3:] = "now"
         for at in _ticks(self.since, self.now, step):
-            text, column = f"{at:%a %d}" if step >= DAY else f"{at:%H:%M}", self.cell(at)
-            if step < DAY and at.hour == at.minute == 0:
-                text = f"{at:%a %d}"
+            text, column = _label(at, step), self.cell(at)
             if column + len(text) < self.cells - len("now "):
                 line[column : column + len(text)] = text
         return "".join(line)
+
+
+def _label(at: datetime, step: timedelta) -> str:
+    """As much as tells a tick from the others, and no more."""
+    if step > LONGEST_BY_DATE:
+        return f"{at:%Y-%m}"
+    if step > LONGEST_BY_WEEKDAY:
+        return f"{at:%b %d}"
+    return f"{at:%H:%M}" if step < DAY and (at.hour or at.minute) else f"{at:%a %d}"
 
 
 def marks(states: Iterable[str], *, fine: bool) -> Sequence[tuple[str, str]]:
