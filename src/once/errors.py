@@ -91,7 +91,7 @@ class DurationInvalid(Refused):
 
 
 class InstantInvalid(Refused):
-    """{text} is no instant"""
+    """{text} is no instant{why}"""
 
     hint = "2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h"
 

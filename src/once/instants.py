@@ -88,7 +88,15 @@ def parse_instant(text: str, now: datetime) -> datetime:
             return (now - parse_duration(typed)).astimezone(UTC)
     except (ValueError, OverflowError, OSError, errors.DurationInvalid):
         pass
-    raise errors.InstantInvalid(text=repr(text))
+    raise errors.InstantInvalid(text=repr(text), why=": its offset from UTC is missing" if _is_naive(typed) else "")
+
+
+def _is_naive(typed: str) -> bool:
+    """Whether it is a date and a time, and nothing else: the time on whose clock?"""
+    try:
+        return datetime.fromisoformat(typed).tzinfo is None and not typed.isdecimal()
+    except ValueError:
+        return False
 
 
 def _parse_pasted(text: str) -> datetime:

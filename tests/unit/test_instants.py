@@ -96,6 +96,22 @@ def test_an_instant_without_offset_or_with_parts_missing_is_refused(text):
         parse_instant(text, NOW)
 
 
+@pytest.mark.parametrize("text", ["2026-03-29T01:00", "2026-03-29 01:00:00"])
+def test_a_time_that_lacks_its_offset_is_told_so(text):
+    """It looks right: whoever typed it would look elsewhere."""
+    with pytest.raises(errors.InstantInvalid, match="is no instant: its offset from UTC is missing"):
+        parse_instant(text, NOW)
+
+
+@pytest.mark.parametrize("text", ["last", "20260329", "2026-03-29T25:00:00Z", "2026-02-30"])
+def test_what_has_another_fault_is_not_told_of_an_offset(text):
+    """One reason, and the right one."""
+    with pytest.raises(errors.InstantInvalid) as refusal:
+        parse_instant(text, NOW)
+
+    assert refusal.value.message == f"{text!r} is no instant"
+
+
 def test_an_instant_is_written_in_utc_with_microseconds_only_if_there_are_any():
     """RFC 3339 with a Z, as in every JSON that we print."""
     at = datetime(2026, 3, 29, 3, tzinfo=timezone(timedelta(hours=2)))

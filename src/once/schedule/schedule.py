@@ -83,7 +83,7 @@ class Schedule(Noun):
         latest = next(self.before(_utc(at) + INSTANT), None)
         coming = next(self.after(at), None)
         if latest is None or coming is None:
-            raise errors.InstantInvalid(text=rfc3339(at))
+            raise errors.InstantInvalid(text=rfc3339(at), why="")
         return latest, coming
 
     def slot_for(self, at: datetime) -> Slot:
