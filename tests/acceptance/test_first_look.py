@@ -33,6 +33,18 @@ def test_looking_makes_no_record(lone_host: Host, args: list[str]) -> None:
     assert not (lone_host.root / "state").exists()
 
 
+@pytest.mark.parametrize("args", [["--dry-run"], ["--show-sql"]])
+def test_once_init_makes_no_file_when_it_is_only_asked(lone_host: Host, args: list[str]) -> None:
+    """It says that nothing is there, to psql and its like as a comment."""
+    path = (lone_host.address or "").removeprefix("sqlite:")
+    ran = lone_host.once("init", *args)
+
+    assert ran.status == 0
+    assert f"sqlite:{path} is not there yet, and the first run makes it" in ran.out.decode()
+    assert ran.out.startswith(b"-- ") == ("--show-sql" in args)
+    assert list(lone_host.root.parent.glob("*.db")) == []
+
+
 def test_status_of_no_record_is_fine_and_empty_to_programs(lone_host: Host) -> None:
     """A monitor that is set up before the first run need not fail."""
     ran = lone_host.once("status", "--json")

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from once import embedded
 from once.embedded import default_address, last_use, note_use
 from once.errors import NoDatabaseSet
 from once.settings import Settings
+from tests.integration.conftest import Once
 
 
 @pytest.fixture
@@ -89,3 +91,22 @@ def test_a_full_disk_is_left_without_a_draft(tmp_path: Path) -> None:
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
 
     assert (done.stdout, done.stderr) == ("filler\n", "")
+
+
+def test_the_file_is_made_by_a_run_that_says_so(once: Once, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not by `once init`, which many type on every host: the word that other hosts will run it too would be lost."""
+    monkeypatch.delenv("ONCE_DB")
+    monkeypatch.setattr(embedded, "default_address", lambda *_: "local")
+    file = tmp_path / "state/once.db"
+    status, out, _ = once("init")
+    assert not file.exists()
+    (first, _, first_said), (second, _, second_said) = (once("lock", "--task", "t", "--", "true") for _ in range(2))
+
+    assert (status, first, second) == (0, 0, 0)
+    assert out.startswith(f"sqlite:{file} is not there yet, and the first run makes it; for PostgreSQL: once init --db")
+    assert [line.partition(";")[0] for line in first_said.splitlines()] == [
+        f"once lock: t: no database is set, so this host keeps its own record in {file}",
+        "once lock: t: other hosts with this line will run it too",
+        "once lock: t: this is said once",
+    ]
+    assert second_said == ""

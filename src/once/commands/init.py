@@ -9,6 +9,9 @@ from once.commands.options import database
 from once.render import Answer
 from once.store.base import Migration
 
+NOT_MADE = "sqlite:{file} is not there yet, and the first run makes it; for PostgreSQL: once init --db ADDRESS"
+"""Where nobody named a file, that run says that other hosts will not see it: it must be the one that makes it."""
+
 
 @click.command(short_help="Create or upgrade the schema in the database.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
@@ -23,7 +26,11 @@ def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: s
     Example:
       once init --db postgresql://ops@db1/ops --grant cron
     """
-    store = place(db).open()
+    where = place(db)
+    if where.is_missing and (where.by_default or dry_run or show_sql):
+        line = NOT_MADE.format(file=where.file)
+        return Answer(verb="init", lines=[f"-- {line}" if show_sql else line])
+    store = where.open()
     pending = store.pending()
     grants = store.grants(grant) if grant else []
     if show_sql:
