@@ -110,6 +110,13 @@ def test_a_role_without_rights_is_told_which_and_how_to_get_them(
     assert (granted.status, after.status, after.err) == (0, 0, "")
 
 
+def test_a_role_that_is_not_there_is_to_be_made_first(lone_host: Host, server: Server, database: str) -> None:
+    """No other look at the schema would help."""
+    ran = lone_host.once("init", "--db", server.address(database), "--grant", "no_such_role")
+
+    refused(ran, 2, 'role "no_such_role" does not exist', "Try: CREATE ROLE … LOGIN first")
+
+
 def test_a_schema_of_a_newer_once_is_refused(
     host: Host, server: Server, database: str, this_minute: MinuteSlot
 ) -> None:

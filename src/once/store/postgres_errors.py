@@ -30,6 +30,9 @@ LOCKED = "55P03"
 
 DENIED = "42501"
 
+REPAIRS = {"42704": "CREATE ROLE … LOGIN first, or the name of a role that is there"}
+"""Of what no step of the schema mends. Of the objects that we name, the role to be granted alone may be missing."""
+
 GRANTS = {
     "schema": ("use schema {0}", "GRANT USAGE ON SCHEMA {0}"),
     "table": ("use table once.{0}", "GRANT SELECT, INSERT, UPDATE, DELETE ON once.{0}"),
@@ -45,7 +48,7 @@ def refused_connection(error: psycopg.Error, store: str) -> OnceError:
         return AddressInvalid(
             why="libpq cannot read the address", repair="postgresql://USER@HOST/DB or host=… dbname=…"
         )
-    why = _first_line(error).removeprefix("connection failed: ")
+    why = _first_line(error).removeprefix("connection failed: ").removeprefix("connection is bad: ")
     if "definition of service" in why:
         return AddressInvalid(why=why, repair="~/.pg_service.conf, or PGSERVICEFILE=/etc/pg_service.conf")
     return Unreachable(store=store, why=why)
@@ -64,7 +67,8 @@ def translated(error: psycopg.Error, *, store: str, role: str) -> OnceError:
     if state == DENIED:
         what, repair = _denied(why, role)
         return RightsMissing(role=role, what=what, store=store, repair=repair)
-    return StoreUnusable(store=store, why=f"{why} ({state or type(error).__name__})", repair="once init --dry-run")
+    repair = REPAIRS.get(state or "", "once init --dry-run")
+    return StoreUnusable(store=store, why=f"{why} ({state or type(error).__name__})", repair=repair)
 
 
 def _denied(message: str, role: str) -> tuple[str, str]:
