@@ -131,9 +131,11 @@ def test_another_programs_database_is_left_alone(tmp_path: Path, opened: Callabl
 
 
 def test_a_directory_in_the_files_place(tmp_path: Path, opened: Callable[..., Store]) -> None:
-    """One line, no traceback."""
-    with pytest.raises(StoreUnusable):
+    """Told as what it is, with the name of a file in it."""
+    with pytest.raises(StoreUnusable) as refusal:
         opened(tmp_path).connect()
+
+    assert str(refusal.value).endswith(f"cannot be used: it is a directory. Try: sqlite:{tmp_path}/once.db")
 
 
 @needs_root

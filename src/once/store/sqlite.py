@@ -102,6 +102,8 @@ class SqliteDatabase:
             return "it is no SQLite database", "another file"
         if code == sqlite3.SQLITE_CORRUPT:
             return "it is damaged", "sqlite3 FILE .recover, or another file"
+        if os.path.isdir(self._path):
+            return "it is a directory", f"sqlite:{os.path.join(self._path, 'once.db')}"
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
             what = directory if os.access(self._path, os.W_OK) else self._path
             return f"{what} cannot be written ({error})", "another directory, or its owner"
