@@ -122,10 +122,9 @@ def _text(value: object) -> str:
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
-    word = _text(value).lower()
-    if word not in TRUE + FALSE:
-        raise ValueError(f"must be true or false, not {word!r}")
-    return word in TRUE
+    if not isinstance(value, str) or value.lower() not in TRUE + FALSE:
+        raise ValueError(f"must be true or false, not {value!r}")
+    return value.lower() in TRUE
 
 
 def _duration(value: object) -> timedelta:

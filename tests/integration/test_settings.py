@@ -61,7 +61,8 @@ def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file
     [
         ('dbb = "x"\n', "unknown setting 'dbb'"),
         ("lease = true\n", "lease: must be a text"),
-        ('off = "perhaps"\n', "off: must be true or false"),
+        ('off = "perhaps"\n', "off: must be true or false, not 'perhaps'"),
+        ("off = 1\n", "off: must be true or false, not 1"),
         ("db = \n", "Invalid value"),
         ("tail = -1\n", "tail: must be a number of bytes"),
         ("tail = true\n", "tail: must be a number of bytes"),
