@@ -90,10 +90,12 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     try:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
     except OnceError as error:
-        write_line(f"{name}: {'NOT run: ' if wrapping and error.prevents else ''}{error}")
+        about = _task_of(args) if wrapping else ""
+        write_line(f"{name}: {about}{'NOT run: ' if wrapping and error.prevents else ''}{error}")
         return error.wrapping if wrapping else USAGE.get(verb, error.telling)
     except click.ClickException as error:
-        write_line(f"{name}: {'NOT run: ' if wrapping else ''}{error.format_message()} Try: {name} --help")
+        about = f"{_task_of(args)}NOT run: " if wrapping else ""
+        write_line(f"{name}: {about}{_sentence(error.format_message())} Try: {name} --help")
         return 125 if wrapping else USAGE.get(verb, 2)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
@@ -105,6 +107,24 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
             raise
         write_line(f"{name}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
         return BROKEN if wrapping else USAGE.get(verb, 2)
+
+
+def _task_of(args: Sequence[str]) -> str:
+    """The task that a line of a crontab is for, as it was typed: its host may have many lines, and one log."""
+    typed = iter(args)
+    for arg in typed:
+        if arg == "--":
+            break
+        option, equals, value = arg.partition("=")
+        if option == "--task":
+            task = value if equals else next(typed, "")
+            return f"{task}: " if task else ""
+    return ""
+
+
+def _sentence(message: str) -> str:
+    """What click says, which ends in a full stop or does not."""
+    return message if message.endswith((".", "?", "?)")) else f"{message}."
 
 
 def _finished(result: Any) -> int:

@@ -52,17 +52,19 @@ def refused(ran: Ran, status: int, *said: str) -> None:
         (["--schedule", "* * * * *", "-s", "18"], "--stop-signal CONT would not end the command"),
         (["--schedule", "* * * * *", "--standby", "-n", "-w", "5s"], "--wait 5s and --no-wait contradict each other"),
         (["--schedule", "* * * * *", "-w", "5s"], "Try: --standby, or --overlap wait"),
+        (["--schedule", "* * * * *", "--overlap", "replace", "-n"], "--no-wait and --overlap replace contradict each"),
+        (["--schedule", "* * * * *", "--overlap", "replace", "-w", "0"], "--wait 0s and --overlap replace contradict"),
         (["--schedule", "* * * * *", "-v", "--db", "sqlite:once.db"], "/once.db"),
         (["--schedule", "* * * * *", "--overlap", "never"], "never"),
         (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
     ],
 )
 def test_a_wrong_option_is_named(lone_host: Host, options: list[str], said: str) -> None:
-    """What was typed stands in the line."""
+    """What was typed stands in the line, and for which task: a host has many, and one log."""
     ran = lone_host.once("run", "--task", "t", "--tz", "UTC", *options, "--", "touch", "ran")
 
     refused(ran, 125, said)
-    assert ran.err.startswith("once run: NOT run: ")
+    assert ran.err.startswith("once run: t: NOT run: ")
     assert not (lone_host.root / "ran").exists()
     assert not (lone_host.root / "state").exists()
 
@@ -82,7 +84,7 @@ def test_a_lock_with_a_wrong_option_runs_nothing(lone_host: Host, options: list[
     ran = lone_host.once("lock", "--task", "t", *options, "--", "touch", "ran")
 
     refused(ran, 125, said)
-    assert ran.err.startswith("once lock: NOT run: ")
+    assert ran.err.startswith("once lock: t: NOT run: ")
     assert not (lone_host.root / "ran").exists()
 
 
@@ -109,6 +111,7 @@ def test_a_relative_file_is_refused_wherever_it_is_set(lone_host: Host) -> None:
         ("postgresql://u:s3cret/w0rd@db1:5432/x", "percent-encode"),
         ("postgresql://u:s3cret%zz@db1/x", "%"),
         ("nonsense", "names no known store"),
+        ("", "the address is empty"),
         ("sqlite:", "sqlite"),
         ("file:/no/such/file", "/no/such/file"),
         ("service=no-such-service", "no-such-service"),
@@ -122,6 +125,23 @@ def test_an_address_that_names_no_store_is_refused(
 
     refused(ran, 125, said)
     assert not (lone_host.root / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["timeline", "a", "b"], "Got unexpected extra argument (b). Try: once timeline --help\n"),
+        (["show", "a", "x"], "Invalid value for '[NUMBER]': 'x' is not a valid number. Try: once show --help\n"),
+        (
+            ["lock", "--slot", "last"],
+            "NOT run: No such option '--slot'. Did you mean '--splay'? Try: once lock --help\n",
+        ),
+        (["run", "--", "x", "--task", "y"], "NOT run: Missing option '--task'. Try: once run --help\n"),
+    ],
+)
+def test_a_wrong_call_is_told_in_sentences(lone_host: Host, args: list[str], said: str) -> None:
+    """Each ends, and what to try is another; what belongs to the command names no task."""
+    assert lone_host.once(*args).err == f"once {args[0]}: {said}"
 
 
 def test_a_database_without_the_schema_says_once_init(

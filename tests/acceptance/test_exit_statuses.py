@@ -76,7 +76,7 @@ def test_a_database_out_of_reach_is_75_and_runs_nothing(lone_host: Host, this_mi
 
     assert ran.status == 75
     assert ran.err.count("\n") == 1
-    assert ran.err.startswith("once run: NOT run: postgresql://ops@127.0.0.1:1/ops is out of reach")
+    assert ran.err.startswith("once run: report: NOT run: postgresql://ops@127.0.0.1:1/ops is out of reach")
     assert "s3cret" not in ran.err
     assert not (lone_host.root / "ran").exists()
 
@@ -159,9 +159,9 @@ def test_no_such_command_is_127_and_recorded(lone_host: Host, this_minute: Minut
     assert ran.status == 127
     absolute = lone_host.once("lock", "--task", "t", "--", "/no/such/command")
     path = lone_host.environ["PATH"]
-    assert ran.err == f"once run: no-such-command: no such command (PATH is {path}); recorded as a failed run\n"
+    assert ran.err == f"once run: report: no-such-command: no such command (PATH is {path}); recorded as a failed run\n"
     assert (run["outcome"], run["exit_status"]) == ("failed", 127)
-    assert absolute.err == "once lock: /no/such/command: no such file; recorded as a failed run\n"
+    assert absolute.err == "once lock: t: /no/such/command: no such file; recorded as a failed run\n"
 
 
 def test_a_command_that_is_no_program_is_126_and_recorded(lone_host: Host, this_minute: MinuteSlot) -> None:
