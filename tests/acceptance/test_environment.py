@@ -77,6 +77,15 @@ def test_once_needs_none_of_what_cron_drops(this_minute: MinuteSlot, lone_host: 
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"fine\n", b"")
 
 
+@pytest.mark.parametrize("given", [None, "C", "C.UTF-8"])
+def test_the_locale_is_what_once_was_given(lone_host: Host, this_minute: MinuteSlot, given: str | None) -> None:
+    """Python sets LC_CTYPE where it finds the locale C, and the command would read its input in another encoding."""
+    environ = {"LC_CTYPE": given} if given else {}
+    ran = lone_host.once(*run_line(this_minute), "--", "env", environ=environ)
+
+    assert environ_of(ran.out).get("LC_CTYPE") == given
+
+
 def test_a_scope_stands_before_every_task(lone_host: Host, this_minute: MinuteSlot) -> None:
     """Staging and production may share a database."""
     ran = lone_host.once(*run_line(this_minute), "--", "sh", "-c", "echo $ONCE_TASK", environ={"ONCE_SCOPE": "staging"})
