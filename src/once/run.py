@@ -163,9 +163,12 @@ def exit_status_of(wait_status: int) -> tuple[int, int | None]:
 
 
 def task_name(text: str, *, scope: str = "") -> str:
-    """The name under which a task is known: in NFC, behind the scope and a slash. Raises TaskNameInvalid."""
-    name = f"{scope}/{text}" if scope else text
-    shown = ascii(text if len(text) <= LONGEST_NAME else f"{text[:20]}…")
+    """The name under which a task is known: in NFC, behind the scope and a slash. Raises TaskNameInvalid.
+
+    What is behind them already is left there: verbs tell whole names, and each can be typed as it is told.
+    """
+    name = f"{scope}/{text}" if scope and not text.startswith(f"{scope}/") else text
+    shown = ascii(text) if len(text) <= LONGEST_NAME else f"{text[:20]!a}…"
     if not name.isascii():
         name = _composed(name, shown)
     if not text or text != text.strip():

@@ -94,6 +94,15 @@ def test_a_scope_stands_before_every_task(lone_host: Host, this_minute: MinuteSl
     assert [item["task"] for item in lone_host.json("status")] == ["staging/report"]
 
 
+def test_a_name_is_taken_as_it_is_told(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """Verbs tell whole names: pasted, one does not get the scope a second time."""
+    staging = {"ONCE_SCOPE": "staging"}
+    lone_host.once(*run_line(this_minute), "--", "true", environ=staging)
+    short, whole = (lone_host.once("show", name, "--json", environ=staging) for name in ("report", "staging/report"))
+
+    assert (short.status, short.out) == (0, whole.out)
+
+
 def test_a_host_that_is_switched_off_starts_nothing(lone_host: Host, this_minute: MinuteSlot) -> None:
     """The idle colour: quiet, with the status of a skip."""
     ran = lone_host.once(*run_line(this_minute, "-E", "3"), "--", "touch", "ran", environ={"ONCE_OFF": "1"})
