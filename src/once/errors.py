@@ -229,7 +229,7 @@ class SignalEndsNothing(Refused):
 
 
 class WaitContradicted(Refused):
-    """--wait {wait} and {other} contradict each other"""
+    """{wait} and {other} contradict each other"""
 
     hint = "{repair}"
 

@@ -229,7 +229,7 @@ def test_a_task_that_nobody_knows_is_told(once: Once, store: Store) -> None:
         (["0 9 * * *", "--at", "noon"], "'noon' is no instant"),
         (["0 9 * * *", "--count", "0"], "0 is not in the range 1<=x<=10000"),
         (["0 9 * * *", "--count", "1000000000"], "not in the range 1<=x<=10000"),
-        (["0 9 * * *", "--count", "some"], "'some' is not a valid integer range"),
+        (["0 9 * * *", "--count", "some"], "'some' is not a valid number"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(once: Once, arguments: list[str], said: str) -> None:

@@ -10,7 +10,7 @@ import click
 from once import host
 from once.commands import telling
 from once.commands.acting import act, reason
-from once.commands.options import as_json, database
+from once.commands.options import Number, as_json, database
 from once.instants import in_words
 from once.render import Answer
 from once.run import Run
@@ -19,7 +19,7 @@ from once.store.base import Cancelled
 
 @click.command(short_help="Ask the runs of a task to stop.")
 @click.argument("task")
-@click.argument("number", type=click.IntRange(min=1), required=False)
+@click.argument("number", type=Number(min=1), required=False)
 @reason
 @database
 @as_json

@@ -11,7 +11,7 @@ import click
 
 from once.commands.looking import many, waits
 from once.commands.opening import place
-from once.commands.options import DURATION, as_json, database
+from once.commands.options import DURATION, Number, as_json, database
 from once.commands.watching import Checked, watched
 from once.errors import OnceError, Unreachable
 from once.journal import Journal
@@ -31,9 +31,7 @@ TOLD_AT_MOST = 5
 @click.command(short_help="For a monitor: is every task all right?")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
 @click.option("--grace", type=DURATION, help="How late a start may be.  [default: half the distance, 5m at most]")
-@click.option(
-    "--failures", metavar="N", type=click.IntRange(min=1, max=500), default=1, help="So many in a row.  [default: 1]"
-)
+@click.option("--failures", metavar="N", type=Number(min=1, max=500), default=1, help="So many in a row.  [default: 1]")
 @click.option(
     "--unreachable",
     type=click.Choice(["critical", "unknown"]),

@@ -13,7 +13,7 @@ import click
 from once import settings
 from once.clock import SystemClock
 from once.commands.opening import place
-from once.commands.options import as_json, database
+from once.commands.options import Number, as_json, database
 from once.errors import NoSuchTask, ScheduleUnclear, TaskHasNoSchedule
 from once.instants import parse_instant, rfc3339
 from once.render import Answer
@@ -33,7 +33,7 @@ NO_MORE = f"There are no more: slots are looked for in the years {BEGINNING.year
 @click.option("--task", metavar="NAME", help="The schedule that this task was last seen with, instead of EXPR.")
 @click.option("--tz", metavar="ZONE", help="The time zone of EXPR; default: ONCE_TZ, then the host's.")
 @click.option("--at", metavar="WHEN", help="Slots after this instant; default: now.")
-@click.option("--count", metavar="N", type=click.IntRange(1, MOST), default=5, help="So many.  [default: 5]")
+@click.option("--count", metavar="N", type=Number(1, MOST), default=5, help="So many.  [default: 5]")
 @click.option("--back", is_flag=True, help="Slots before the instant, the latest first.")
 @database
 @as_json

@@ -22,6 +22,18 @@ class Duration(click.ParamType[timedelta]):
         return value if isinstance(value, timedelta) else parse_duration(value)
 
 
+class Number(click.IntRange):
+    """A whole number; click would call it an `integer range`, in its messages and in --help."""
+
+    name = "number"
+
+
+class Factor(click.FloatRange):
+    """A number that may have a fraction."""
+
+    name = "number"
+
+
 ENDS_NOTHING = frozenset(
     (
         signal.SIGSTOP,

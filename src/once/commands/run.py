@@ -12,7 +12,7 @@ from once import clock
 from once.clock import SystemClock
 from once.commands import aiming, wrapping
 from once.commands.aiming import Aim
-from once.commands.options import DURATION
+from once.commands.options import DURATION, Number
 from once.commands.wrapping import Asked
 from once.errors import CatchUpUnclear, ScheduleMissing, SlotNamedTwice, ZoneDataDiffer
 from once.instants import rfc3339
@@ -60,7 +60,7 @@ class Policies(Noun):
 )
 @click.option("--standby", is_flag=True, help="When this slot is held elsewhere: wait, and exit with its status.")
 @wrapping.waiting
-@click.option("--attempts", type=click.IntRange(min=1), help="Attempts a slot has, over all hosts.  [default: 1]")
+@click.option("--attempts", type=Number(min=1), help="Attempts a slot has, over all hosts.  [default: 1]")
 @click.option(
     "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Between two attempts.  [default: 10s]"
 )

@@ -9,7 +9,7 @@ import click
 
 from once.commands import acting, telling
 from once.commands.opening import place
-from once.commands.options import as_json, database
+from once.commands.options import Number, as_json, database
 from once.errors import NoSuchTask
 from once.render import Answer
 from once.run import task_name
@@ -19,9 +19,7 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 @click.command(short_help="The history of a task, newest first.")
 @click.argument("task")
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), help="So many at most.  [default: 20 on a terminal, else all]"
-)
+@click.option("-n", "--limit", type=Number(min=1), help="So many at most.  [default: 20 on a terminal, else all]")
 @database
 @as_json
 def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:

@@ -10,7 +10,7 @@ import click
 
 from once.commands import acting, telling
 from once.commands.opening import place
-from once.commands.options import as_json, database
+from once.commands.options import Number, as_json, database
 from once.errors import NoSuchRun, NoSuchTask
 from once.event import Event, What
 from once.instants import in_words, rfc3339
@@ -21,7 +21,7 @@ from once.store.base import Store
 
 @click.command(short_help="One run whole, with the end of its output.")
 @click.argument("task")
-@click.argument("number", type=click.IntRange(min=1), required=False)
+@click.argument("number", type=Number(min=1), required=False)
 @click.option("--output", is_flag=True, help="The kept end of the output alone, byte for byte.")
 @database
 @as_json

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from once.commands.looking import Look, first_of, look, many, tasks_argument
-from once.commands.options import DURATION, as_json, database
+from once.commands.options import DURATION, Factor, as_json, database
 from once.render import Answer, Cell, interval
 from once.reports.stuck import MORE, TIMES, Sign, Stuck
 from once.reports.stuck import stuck as stuck_of
@@ -20,9 +20,7 @@ TITLES = ("TASK", "RUN", "SINCE", "WHERE", "WHY", "COMMAND")
 
 @click.command(short_help="Runs that no longer beat, or take far longer than usual.")
 @tasks_argument
-@click.option(
-    "--times", type=click.FloatRange(min=1), default=TIMES, help="So many times the usual is too long.  [default: 3]"
-)
+@click.option("--times", type=Factor(min=1), default=TIMES, help="So many times the usual is too long.  [default: 3]")
 @click.option("--more", type=DURATION, default=MORE, help="… and at least so much more.  [default: 1m]")
 @database
 @as_json

@@ -14,7 +14,7 @@ from once import embedded, host, settings
 from once.clock import Fired, SystemClock
 from once.command import Command, Limits, PastLease
 from once.commands.opening import WITHHELD, Place, place
-from once.commands.options import DURATION, SIGNAL, database, stacked
+from once.commands.options import DURATION, SIGNAL, Number, database, stacked
 from once.errors import CommandMissing, DurationInvalid, SettingsUnreadable, WaitContradicted
 from once.instants import in_words
 from once.journal import Journal
@@ -51,7 +51,11 @@ limits = stacked(
     click.option("--lease", type=DURATION, help="Trust in a silent holder ends after this.  [default: 5m]"),
     click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124. 0: no limit."),
     click.option(
-        "-k", "--kill-after", type=DURATION, default=timedelta(seconds=10), help="SIGKILL so long after a stop."
+        "-k",
+        "--kill-after",
+        type=DURATION,
+        default=timedelta(seconds=10),
+        help="SIGKILL so long after a stop.  [default: 10s]",
     ),
     click.option("-s", "--stop-signal", type=SIGNAL, default="TERM", help="What --timeout sends.  [default: TERM]"),
     click.option(
@@ -60,11 +64,11 @@ limits = stacked(
         default=PastLease.FREEZE.value,
         help="What becomes of the command when the lease cannot be extended.  [default: freeze]",
     ),
-    click.option("--tail", metavar="BYTES", type=click.IntRange(min=0), help="Output kept; 0: none.  [default: 16384]"),
+    click.option("--tail", metavar="BYTES", type=Number(min=0), help="Output kept; 0: none.  [default: 16384]"),
 )
 
 skip_code = click.option(
-    "-E", "--skip-code", metavar="N", type=click.IntRange(0, 255), default=0, help="Exit status of a skip."
+    "-E", "--skip-code", metavar="N", type=Number(0, 255), default=0, help="Exit status of a skip.  [default: 0]"
 )
 
 waiting = stacked(
@@ -162,12 +166,17 @@ def longest_wait(
     Raises WaitContradicted: whoever says how long means to wait.
     """
     if wait is not None and no_wait:
-        raise WaitContradicted(wait=in_words(wait), other="--no-wait", repair="one of the two")
-    if no_wait and replaces:
-        raise WaitContradicted(wait="no time", other="--overlap replace", repair="--wait, or --overlap skip")
+        raise WaitContradicted(wait=_wait_text(wait), other="--no-wait", repair="one of the two")
+    if replaces and (no_wait or wait == timedelta()):
+        typed = "--no-wait" if no_wait else _wait_text(timedelta())
+        raise WaitContradicted(wait=typed, other="--overlap replace", repair="a longer --wait, or --overlap skip")
     if wait and not waits:
-        raise WaitContradicted(wait=in_words(wait), other="--overlap skip", repair=repair)
+        raise WaitContradicted(wait=_wait_text(wait), other="--overlap skip", repair=repair)
     return timedelta() if no_wait else wait
+
+
+def _wait_text(wait: timedelta) -> str:
+    return f"--wait {in_words(wait)}"
 
 
 def require_command(typed: Options, verb: str) -> None:
@@ -291,15 +300,6 @@ def _inherited() -> dict[str, str]:
     return environ
 
 
-def resolved() -> Settings:
-    """The settings of this start. Raises SettingInvalid, SettingsUnreadable.
-
-    A file that may not be read may say that this host is switched off, or put a scope before the task.
-    """
-    found = settings.resolve(os.environ)
-    if found.unreadable:
-        raise SettingsUnreadable(files=", ".join(found.unreadable), user=host.user_name())
-    return found
 def _as_given(environ: dict[str, str]) -> dict[str, str]:
     """Less what Python has put there: where it finds the locale C, it sets LC_CTYPE for its children too (PEP 538).
 
@@ -316,6 +316,15 @@ def _as_given(environ: dict[str, str]) -> dict[str, str]:
     return environ
 
 
+def resolved() -> Settings:
+    """The settings of this start. Raises SettingInvalid, SettingsUnreadable.
+
+    A file that may not be read may say that this host is switched off, or put a scope before the task.
+    """
+    found = settings.resolve(os.environ)
+    if found.unreadable:
+        raise SettingsUnreadable(files=", ".join(found.unreadable), user=host.user_name())
+    return found
 
 
 def first_given(*durations: timedelta | None) -> timedelta:
