@@ -55,7 +55,7 @@ class Unguarded:
         # Asked when no other can end meanwhile.
         if claim.wish.slot is not None and journal.has_run(claim.task, claim.wish.slot):
             return self._left_alone("was run on this host, and waits to be recorded")
-        self._ports.voice.say(f"{away.message}: the command runs UNGUARDED (--db-down run); other hosts may run it too")
+        self._ports.voice.say(f"{away.message}; the command runs UNGUARDED (--db-down run); other hosts may run it too")
         self._ports.arrivals.note_for_good()
         if self._ports.arrivals.waiting():
             self.was_stopped = True

@@ -195,7 +195,7 @@ class TestMissed:
         assert told == (
             9,
             f"{at(record, 3)}\n{at(record, 2)}\n",
-            "once rerun: report: NOT run: 1 later slots, after status 9\n",
+            "once rerun: report: NOT run: 1 later slot, after status 9\n",
         )
         assert newest(record).slot == record.slot(2).at
 

@@ -15,6 +15,7 @@ from once import clock, host, missing
 from once.clock import Fired, SystemClock
 from once.commands import acting, telling, wrapping
 from once.commands.acting import Act
+from once.commands.looking import many
 from once.commands.wrapping import Asked
 from once.errors import (
     CommandNotRecorded,
@@ -100,7 +101,7 @@ def rerun(
         status = runner.rehearse() if typed.dry_run else runner.run()
         if status or runner.was_stopped:
             if left:
-                write_line(f"once rerun: {known.name}: NOT run: {left} later slots, after status {status}")
+                write_line(f"once rerun: {known.name}: NOT run: {many(left, 'later slot')}, after status {status}")
             return status
         arrivals.raise_again()
     return 0
