@@ -60,6 +60,18 @@ class TestEvents:
         assert [event.at for event in store.events("report", since=NOON + HOUR)] == [NOON + 2 * HOUR, NOON + HOUR]
         assert [event.at for event in newest] == [NOON + 2 * HOUR]
 
+    def test_what_was_done_to_all_before_a_task_was_there_is_no_part_of_its_history(
+        self, bench: Bench, store: Store
+    ) -> None:
+        """Else a new task would begin with every pause that there ever was."""
+        store.pause(None, by=BOB)
+        store.resume(None, by=BOB)
+        bench.let_pass(HOUR)
+        knows(store, "report")
+        store.pause(None, by=BOB)
+
+        assert told(store) == [What.PAUSE]
+
     def test_what_a_database_cannot_hold_does_not_cost_the_event(self, store: Store) -> None:
         """NUL and bytes that are no UTF-8 are replaced, in the reasons of rows too."""
         knows(store, "report")

@@ -257,7 +257,7 @@ class Store(Protocol):
         ...
 
     def events(self, task: str, *, since: datetime, limit: int = 100) -> list[Event]:
-        """What was done by hand to the task, and to all, newest first."""
+        """What was done by hand to the task, and to all since it was first started anywhere, newest first."""
         ...
 
     def newest(self, tasks: Collection[str] | None = None) -> Mapping[str, Run]:

@@ -137,12 +137,16 @@ WHERE event.number = (
 );
 
 -- name: events
--- What was done to a task and to all, newest first.
+-- What was done to a task, and to all since it was first started anywhere, newest first.
 SELECT
     event.at, event.what, event.login, event.host, event.task, event.scope, event.run, event.slot, event.until,
     event.why
 FROM once.event
 WHERE (event.task = %(task)s OR event.task IS NULL AND starts_with(%(task)s, COALESCE(event.scope, '')))
     AND event.at >= %(since)s
+    AND (
+        event.task IS NOT NULL
+        OR event.at >= (SELECT min(sighting.first_seen) FROM once.sighting WHERE sighting.task = %(task)s)
+    )
 ORDER BY event.at DESC, event.number DESC
 LIMIT %(page)s;

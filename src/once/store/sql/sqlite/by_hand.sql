@@ -131,12 +131,16 @@ WHERE event.number = (
 );
 
 -- name: events
--- What was done to a task and to all, newest first.
+-- What was done to a task, and to all since it was first started anywhere, newest first.
 SELECT
     event.at, event.what, event.login, event.host, event.task, event.scope, event.run, event.slot, event.until,
     event.why
 FROM event
 WHERE (event.task = :task OR event.task IS NULL AND substr(:task, 1, length(event.scope)) = event.scope)
     AND event.at >= :since
+    AND (
+        event.task IS NOT NULL
+        OR event.at >= (SELECT min(sighting.first_seen) FROM sighting WHERE sighting.task = :task)
+    )
 ORDER BY event.at DESC, event.number DESC
 LIMIT :page;
