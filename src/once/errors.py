@@ -294,7 +294,7 @@ class StoreUnusable(Refused):
 class NoRecordYet(Refused):
     """There is no record yet in {store}"""
 
-    hint = "once run --help: the first run makes it"
+    hint = "{repair}"
 
 
 class NotInitialised(Refused):

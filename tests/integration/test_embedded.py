@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from once import embedded
+from once.commands.opening import Place
 from once.embedded import default_address, last_use, note_use
 from once.errors import NoDatabaseSet
 from once.settings import Settings
@@ -110,3 +111,26 @@ def test_the_file_is_made_by_a_run_that_says_so(once: Once, monkeypatch: pytest.
         "once lock: t: this is said once",
     ]
     assert second_said == ""
+
+
+def test_a_user_without_a_record_is_told_of_roots(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's crontab has its jobs recorded elsewhere than where the person looks who is woken for them."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    own = Place(address="local", by_default=True, settings=settings)
+    named = Place(address=f"sqlite:{settings.state_dir}/once.db", by_default=False, settings=settings)
+
+    assert "sudo, where root runs the jobs" in str(own.no_record())
+    assert str(named.no_record()).endswith("Try: once run --help: the first run makes it")
+
+
+def test_a_file_that_may_not_be_looked_for_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    """Root's directory is closed to others, and `no record yet` would not be true."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    where = Place(address=f"sqlite:{closed}/once.db", by_default=False, settings=Settings())
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    missing = where.is_missing
+    os.seteuid(before)
+
+    assert not missing

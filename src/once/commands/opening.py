@@ -17,6 +17,9 @@ from once.store.base import Store
 WITHHELD = "withheld:"
 """What a command finds in ONCE_DB instead of an address that carries a password; it names no database on purpose."""
 
+FIRST_RUN = "once run --help: the first run makes it"
+ANOTHER_USER = "sudo, where root runs the jobs: each user has a record of its own, which the first run makes"
+
 
 class Place(Noun):
     """Where the record is. `by_default`: nobody set it, and this host may keep its own."""
@@ -48,13 +51,26 @@ class Place(Noun):
 
     @property
     def is_missing(self) -> bool:
-        """Whether nobody has made the file yet: the first run does."""
-        return self.file is not None and not os.path.exists(self.file)
+        """Whether nobody has made the file yet: the first run does. One that may not be looked for may be there."""
+        if self.file is None:
+            return False
+        try:
+            os.stat(self.file)
+        except PermissionError:
+            return False
+        except OSError:
+            return True
+        return False
+
+    def no_record(self) -> NoRecordYet:
+        """What is said where the file is missing."""
+        is_of_one_user = self.address == "local" and os.geteuid() != 0
+        return NoRecordYet(store=self.file, repair=ANOTHER_USER if is_of_one_user else FIRST_RUN)
 
     def read(self) -> Store:
         """A store to be told from. Looking makes no file. Raises NoRecordYet."""
         if self.is_missing:
-            raise NoRecordYet(store=self.file)
+            raise self.no_record()
         return self.open()
 
 

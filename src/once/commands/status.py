@@ -34,7 +34,7 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
     """
     where = place(db)
     if where.is_missing and not tasks:
-        return Answer(verb="status", lines=[f"There is no record yet in {where.file}."], as_json=as_json)
+        return Answer(verb="status", lines=[str(where.no_record())], as_json=as_json)
     store = where.read()
     names = [task_name(task, scope=where.settings.scope) for task in tasks]
     now = store.now()
