@@ -62,6 +62,16 @@ class Journal:
         """How many outcomes wait."""
         return sum(1 for _ in self.entries())
 
+    def is_closed(self) -> bool:
+        """Whether this user may not see what waits: it is another's."""
+        try:
+            os.scandir(self.directory).close()
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def entries(self) -> Iterator[Entry]:
         """What waits, oldest first. A file that cannot be read is passed over and stays."""
         return (found for found in map(read, self._files()) if isinstance(found, Entry))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from once import embedded
+from once import embedded, host
 from once.commands.opening import Place
 from once.embedded import default_address, last_use, note_use
 from once.errors import NoDatabaseSet
@@ -128,9 +130,31 @@ def test_a_file_that_may_not_be_looked_for_is_not_said_to_be_missing(tmp_path: P
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
     where = Place(address=f"sqlite:{closed}/once.db", by_default=False, settings=Settings())
-    before = os.geteuid()
-    os.seteuid(before or 65534)
-    missing = where.is_missing
-    os.seteuid(before)
+    with as_another_user():
+        missing = where.is_missing
 
     assert not missing
+
+
+def test_a_journal_that_may_not_be_looked_into_is_not_said_to_be_empty(
+    once: Once, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What root's jobs have left there waits all the same."""
+    (tmp_path / "closed").mkdir(mode=0)
+    monkeypatch.setenv("ONCE_STATE_DIR", str(tmp_path / "closed"))
+    with as_another_user():
+        told = once("flush")
+        user = host.user_name()
+
+    assert told == (1, f"What waits in {tmp_path}/closed/journal cannot be read by {user}.\n", "")
+
+
+@contextmanager
+def as_another_user() -> Iterator[None]:
+    """Root may read everything; others are themselves."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)

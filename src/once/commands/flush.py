@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from once import host
 from once.clock import SystemClock
 from once.commands.opening import Place, place
 from once.commands.options import as_json, database
@@ -45,6 +46,8 @@ def flush(*, drop: str | None, db: str | None, as_json: bool) -> Answer:
     lines = [_line(item) for item in items]
     if drop is not None and not any(item["delivery"] == "dropped" for item in items):
         lines, fine = [*lines, f"Nothing waits for {drop}."], False
+    if journal.is_closed():
+        lines, fine = [*lines, f"What waits in {journal.directory} cannot be read by {host.user_name()}."], False
     if not lines:
         lines = [f"Nothing waits in {journal.directory}."]
     return Answer(verb="flush", items=items, lines=lines, as_json=as_json, status=0 if fine else 1)
