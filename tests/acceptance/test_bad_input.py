@@ -103,6 +103,17 @@ def test_a_relative_file_is_refused_wherever_it_is_set(lone_host: Host) -> None:
     assert not (lone_host.root / "once.db").exists()
 
 
+def test_an_empty_address_in_a_file_is_no_default(lone_host: Host) -> None:
+    """A template that was not filled in on any of thirty hosts: each would win against nobody."""
+    (lone_host.root / ".config").mkdir()
+    (lone_host.root / ".config/once.toml").write_text('db = ""\n')
+    lone_host.address = None
+    ran = lone_host.once("lock", "--task", "t", "--", "touch", "ran")
+
+    refused(ran, 125, "the address is empty")
+    assert not (lone_host.root / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

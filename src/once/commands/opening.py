@@ -77,7 +77,8 @@ class Place(Noun):
 def place(db: str | None, *, known: Settings | None = None) -> Place:
     """Where the record of this start is. Raises SettingInvalid, NoDatabaseSet, AddressInvalid.
 
-    An empty --db is a variable that cron has dropped: an address that names nothing, not one that was not given.
+    An empty --db is a variable that cron has dropped, an empty `db` in a file a template that was not filled in: they
+    are addresses that name nothing, not ones that were not given.
     """
     found = known or settings.resolve(os.environ)
     address = found.db if db is None else db
@@ -86,6 +87,6 @@ def place(db: str | None, *, known: Settings | None = None) -> Place:
             why="ONCE_DB carried a password, so it was not handed to a command that once runs",
             repair="set db in /etc/once.toml, or --db file:PATH of a file that holds the address",
         )
-    if not address and db is None:
+    if address is None:
         return Place(address=embedded.default_address(found, os.environ), by_default=True, settings=found)
-    return Place(address=address or "", by_default=False, settings=found)
+    return Place(address=address, by_default=False, settings=found)
