@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,17 @@ def test_what_went_to_a_file_is_kept_too(lone_host: Host, this_minute: MinuteSlo
     assert log.read_bytes() == (b"before\n" if mode == "ab" else b"") + written
     assert lone_host.once("show", "report", "--output").out == (written + b"why\n")[-40:]
     assert run["tail_dropped"] == len(written) + 4 - 40
+
+
+def test_a_file_that_cannot_be_read_back_does_not_cost_the_record(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """A file of the kernel's may refuse to be read, and so may one on a disk that has gone meanwhile."""
+    command = [sys.executable, "-c", "import os; os.lseek(1, 100, os.SEEK_SET); raise SystemExit(3)"]
+    with open("/proc/self/mem", "r+b", buffering=0) as unmapped:
+        ran = ended(lone_host.start(*run_line(this_minute), "--", *command, stdout=unmapped))
+    run = lone_host.run("report")
+
+    assert (ran.status, ran.err) == (3, "")
+    assert (run["outcome"], run["exit_status"]) == ("failed", 3)
 
 
 def test_what_is_thrown_away_is_kept(lone_host: Host, this_minute: MinuteSlot) -> None:

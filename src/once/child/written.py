@@ -25,15 +25,18 @@ class Written:
         self._reader = _reopened(fd)
 
     def add_to(self, tail: Tail) -> None:
-        """Add what the command has written so far; of a file that we may not read, nothing but the length."""
+        """Add what the command has written so far; of a file that cannot be read, nothing but the length."""
         if self._begin is None:
             return
         end = max(self._begin, os.lseek(self._fd, 0, os.SEEK_CUR))
         begin = max(self._begin, end - tail.limit) if self._reader >= 0 else end
         tail.pass_over(begin - self._begin)
-        while begin < end and (piece := os.pread(self._reader, end - begin, begin)):
-            tail.add(piece)
-            begin += len(piece)
+        try:
+            while begin < end and (piece := os.pread(self._reader, end - begin, begin)):
+                tail.add(piece)
+                begin += len(piece)
+        except OSError:  # a file of the kernel's, a disk that has gone: no reason to lose the record
+            tail.pass_over(end - begin)
 
     def close(self) -> None:
         """Give back our own descriptor; the caller's stays open."""
