@@ -88,10 +88,9 @@ def _read(file: str, unreadable: list[str]) -> dict[str, Any]:
     try:
         with open(file, "rb") as opened:
             text = opened.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
     except OSError:
-        # A home that may not be entered is another user's (sudo keeps HOME): it has no settings for us.
+        # A home that may not be entered is another user's (sudo keeps HOME): it has no settings for us. A link to
+        # nowhere is a file that has not been mounted yet.
         if os.path.lexists(file):
             unreadable.append(file)
         return {}
@@ -116,6 +115,13 @@ def _take(found: dict[str, Any], name: str, value: object, where: str) -> None:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"must be a text in quotes, not {value!r}")
+    return value
+
+
+def _address(value: object) -> str:
+    """Of an address that is none nothing is shown: it may hold a password. An empty one was meant to be one."""
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError('must be one address in quotes, such as "postgresql://USER@HOST/DB"')
     return value
 
 
@@ -158,7 +164,7 @@ def _scope(value: object) -> str:
 
 
 READERS: dict[str, Callable[[object], Any]] = {
-    "db": _text,
+    "db": _address,
     "db_wait": _duration,
     "lease": _duration,
     "max_skew": _duration,

@@ -64,6 +64,9 @@ def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file
         ('off = "perhaps"\n', "off: must be true or false, not 'perhaps'"),
         ("off = 1\n", "off: must be true or false, not 1"),
         ("db = \n", "Invalid value"),
+        ('db = ""\n', "db: must be one address in quotes"),
+        ('db = ["postgresql://ops:s3cret@db1/ops"]\n', "db: must be one address in quotes"),
+        ('[db]\nhost = "db1"\npassword = "s3cret"\n', "db: must be one address in quotes"),
         ("tail = -1\n", "tail: must be a number of bytes"),
         ("tail = true\n", "tail: must be a number of bytes"),
         ('lease = "x"\n', "lease: 'x' is no duration"),
@@ -81,6 +84,7 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
 
     assert str(refusal.value).startswith(str(system_file))
     assert said in str(refusal.value)
+    assert "s3cret" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +111,14 @@ def test_a_bad_variable_is_refused_by_name(
 def test_a_file_that_is_a_directory_or_may_not_be_read_is_told(environ: dict[str, str], system_file: Path) -> None:
     """It may have named a database, so the embedded default must not take its place."""
     system_file.mkdir()
+    found = resolve(environ, system_file=str(system_file))
+
+    assert found.unreadable == (str(system_file),)
+
+
+def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(environ: dict[str, str], system_file: Path) -> None:
+    """It leads to a disk or a secret that is not mounted yet."""
+    system_file.symlink_to("/nowhere/once.toml")
     found = resolve(environ, system_file=str(system_file))
 
     assert found.unreadable == (str(system_file),)
