@@ -67,7 +67,7 @@ def state_directory(environ: Mapping[str, str]) -> str:
     """Where this user's journal and embedded database are: /var/lib/once for root, else by the XDG specification."""
     if os.geteuid() == 0:
         return "/var/lib/once"
-    if environ.get("XDG_STATE_HOME"):
+    if os.path.isabs(environ.get("XDG_STATE_HOME", "")):  # a relative one is to be ignored, by the specification
         return os.path.join(environ["XDG_STATE_HOME"], "once")
     home = host.home(environ)
     return os.path.join(home, ".local/state/once") if home else f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — a user without a home; the journal makes it private
@@ -79,7 +79,7 @@ def _variable(name: str) -> str:
 
 def _files(environ: Mapping[str, str], system_file: str) -> list[str]:
     home = host.home(environ)
-    if environ.get("XDG_CONFIG_HOME"):
+    if os.path.isabs(environ.get("XDG_CONFIG_HOME", "")):
         return [os.path.join(environ["XDG_CONFIG_HOME"], "once.toml"), system_file]
     return [os.path.join(home, ".config/once.toml"), system_file] if home else [system_file]
 

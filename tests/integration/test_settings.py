@@ -122,3 +122,15 @@ def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(environ: dict[str, str]
     found = resolve(environ, system_file=str(system_file))
 
     assert found.unreadable == (str(system_file),)
+
+
+def test_a_relative_directory_of_the_xdg_specification_is_ignored(
+    environ: dict[str, str], system_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it asks for: else each working directory would have settings and a record of its own."""
+    monkeypatch.setattr("once.settings.os.geteuid", lambda: 1000)
+    (Path(environ["HOME"]) / ".config/once.toml").write_text('tz = "Asia/Tokyo"\n')
+    del environ["ONCE_STATE_DIR"]
+    found = resolve(environ | {"XDG_CONFIG_HOME": "here", "XDG_STATE_HOME": "here"}, system_file=str(system_file))
+
+    assert (found.tz, found.state_dir) == ("Asia/Tokyo", f"{environ['HOME']}/.local/state/once")
