@@ -45,7 +45,10 @@ def default_address(settings: Settings, environ: Mapping[str, str], *, root: str
 
 
 def note_use(state_dir: str, name: str) -> None:
-    """Remember that this host's record is in that database. Best effort: a run is not refused for want of the note."""
+    """Remember that this host's record is in that database. Best effort: a run is not refused for want of the note.
+
+    Root's note is for every user, who may look for it, and for no more, in root's directory.
+    """
     import json
 
     path = os.path.join(state_dir, USED)
@@ -54,8 +57,11 @@ def note_use(state_dir: str, name: str) -> None:
         if _noted(path) == name:
             os.utime(path)
             return
-        os.makedirs(state_dir, mode=0o700, exist_ok=True)
+        if not os.path.isdir(state_dir):
+            os.makedirs(state_dir)
+            os.chmod(state_dir, 0o711)
         with open(draft, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o644)
             json.dump({"db": name}, file)
         os.replace(draft, path)
     except OSError:

@@ -68,6 +68,28 @@ def test_what_root_used_binds_every_user_of_the_host(tmp_path: Path) -> None:
     assert (last_use(str(tmp_path / "own"), shared=str(tmp_path / "shared")) or "").startswith("db1/ops until ")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_the_note_of_root_is_read_by_every_user(tmp_path: Path) -> None:
+    """And the directory shows them nothing else."""
+    script = """
+import os, sys
+from once.embedded import last_use, note_use
+shared = sys.argv[1]
+os.umask(0o077)
+note_use(shared, "db1/ops")
+os.chdir(shared)
+os.setuid(65534)
+try:
+    os.listdir(".")
+except PermissionError:
+    print((last_use("/nowhere", shared=".") or "None").partition(" ")[0])
+"""
+    line = [sys.executable, "-c", script, str(tmp_path / "shared")]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr) == ("db1/ops\n", "")
+
+
 def test_an_unreadable_settings_file_never_falls_back(settings: Settings, bare_host: Path, tmp_path: Path) -> None:
     """It may be the very file that names the database."""
     settings = Settings(state_dir=str(tmp_path), unreadable=("/etc/once.toml",))
