@@ -55,7 +55,7 @@ class Journal:
         _sync_directory(self.directory)
 
     def drop(self, entry: Entry) -> None:
-        """The outcome has been recorded, or is given up."""
+        """The outcome has been recorded, or is given up. Raises OSError where nothing can be removed."""
         _remove(self._path(entry))
 
     def waiting(self) -> int:
@@ -129,13 +129,15 @@ class Journal:
                 elsewhere += 1
                 continue
             answer = _recorded(entry, store, in_passing=within is not None)
-            if answer is Recorded.UNKNOWN:
-                with suppress(OSError):  # another start has been quicker, or nothing can be written
+            if answer is None:
+                continue
+            is_known = answer is not Recorded.UNKNOWN
+            (recorded if is_known else unknown).append(entry)
+            with suppress(OSError):  # another start has done it, or the disk is read-only: it is delivered again
+                if is_known:
+                    self.drop(entry)
+                else:
                     os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
-                unknown.append(entry)
-            elif answer is not None:
-                self.drop(entry)
-                recorded.append(entry)
         return Delivery(recorded=tuple(recorded), elsewhere=elsewhere, unknown=tuple(unknown))
 
     def _files(self) -> list[str]:
@@ -166,8 +168,7 @@ def _recorded(entry: Entry, store: Store, *, in_passing: bool) -> Recorded | Non
 
 
 def _remove(path: str) -> None:
-    """What stays, on a disk that is read-only now, is delivered again, which does no harm."""
-    with suppress(OSError):
+    with suppress(FileNotFoundError):
         os.unlink(path)
 
 

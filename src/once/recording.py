@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from once.clock import Clock
@@ -110,7 +111,8 @@ class Recorder(Noun):
                 self.clock.sleep(0.5 + os.urandom(1)[0] / 255)
                 continue
             if kept and recorded is not Recorded.UNKNOWN:  # else it may be all that is left of the run
-                self.journal.drop(entry)
+                with suppress(OSError):  # it is delivered again, which changes nothing
+                    self.journal.drop(entry)
             self._tell(recorded, hold, ending)
             return recorded
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -281,6 +283,30 @@ def test_what_waits_for_a_database_that_cannot_be_reached_can_be_dropped(lone_ho
 
     assert (before.status, path.exists()) == (75, False)
     assert dropped == Ran(0, b"report run 7: failed, dropped\n", "")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_journal_that_cannot_be_emptied_keeps_nothing_from_starting(lone_host: Host, is_known: bool) -> None:
+    """A disk that has become read-only; or another start was quicker, of the many that cron begins at once."""
+    lone_host.once("lock", "--task", "report", "--", "true")
+    address = lone_host.address or ""
+    with closing(sqlite3.connect(address.removeprefix("sqlite:"))) as record:
+        ((token,),) = record.execute("select token from run").fetchall()
+    number = {"number": 1, "token": token} if is_known else {}
+    path = written(lone_host, identity="", store=address, **number)
+    read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+    line = [str(ONCE), "lock", "--task", "next", "--", "echo", "started"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", read_only, str(lone_host.journal), *line],
+        env=lone_host.environ,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"started\n", b"")
+    assert path.exists()
 
 
 def test_flush_makes_no_file_where_one_was_deleted(lone_host: Host, tmp_path: Path) -> None:
