@@ -59,7 +59,7 @@ def note_use(state_dir: str, name: str) -> None:
             return
         if not os.path.isdir(state_dir):
             os.makedirs(state_dir)
-            os.chmod(state_dir, 0o711)
+            os.chmod(state_dir, 0o711)  # noqa: S103 — the note is for others, the rest names its own mode
         with open(draft, "w", encoding="utf-8") as file:
             os.fchmod(file.fileno(), 0o644)
             json.dump({"db": name}, file)
