@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, alive, ended, until
+from tests.acceptance.conftest import PATIENCE, Host, MinuteSlot, alive, ended, until
 from tests.acceptance.test_attempts import pid_of, waiter
 from tests.acceptance.test_one_slot import run_line
 
@@ -42,6 +43,24 @@ def test_a_run_at_work_is_stopped_by_its_own_once(host: Host, this_minute: Minut
     assert "the command is stopped: cancelled by" in ran[0].err
     assert (run["outcome"], run["exit_status"]) == ("cancelled", 3)
     assert run["reason"].startswith("cancelled by ") and run["reason"].endswith(": wrong input")
+
+
+def test_a_stderr_that_nobody_reads_does_not_hold_up_the_end(host: Host, this_minute: MinuteSlot) -> None:
+    """A pager, a log shipper that hangs: what is said about the command must not stand between it and its end."""
+    unread, errors = os.pipe()
+    holder = host.start(*run_line(this_minute, "--lease", "5s"), "--", "sh", "-c", STOPS, stderr=errors)
+    pid_of(holder)
+    os.set_blocking(errors, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(errors, b"-" * 4096)
+    os.set_blocking(errors, True)
+    os.close(errors)
+    cancelled(host)
+
+    assert holder.wait(PATIENCE) == 3
+    assert host.run("report")["outcome"] == "cancelled"
+    os.close(unread)
 
 
 def test_what_answers_with_success_has_succeeded(host: Host, this_minute: MinuteSlot) -> None:
