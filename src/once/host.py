@@ -21,6 +21,21 @@ NO_LOGIN = 2**32 - 1
 CONTAINER_GROUPS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
+COERCED = frozenset(("C.UTF-8", "C.utf8", "UTF-8"))
+"""What the interpreter sets LC_CTYPE to where it finds the C locale (PEP 538)."""
+
+
+def environment() -> dict[str, str]:
+    """The environment as it was handed to this process, without the LC_CTYPE that the interpreter may have set."""
+    environ = dict(os.environ)
+    handed = _text("/proc/self/environ") if environ.get("LC_CTYPE") in COERCED else None
+    if handed:
+        del environ["LC_CTYPE"]
+        given = (entry.partition("=") for entry in handed.split("\0"))
+        environ |= {name: value for name, _, value in given if name == "LC_CTYPE"}
+    return environ
+
+
 def holder(environ: Mapping[str, str], *, root: str = "/") -> Holder:
     """Who this process is.
 

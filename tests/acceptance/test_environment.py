@@ -35,6 +35,14 @@ def test_the_command_is_told_what_it_is_run_for(host: Host, this_minute: MinuteS
     assert found["PASSED_ON"] == "yes"
 
 
+@pytest.mark.parametrize("given", [{}, {"LC_CTYPE": "C"}, {"LC_CTYPE": "C.UTF-8"}, {"LC_CTYPE": "C", "LANG": "xx_XX"}])
+def test_the_commands_locale_is_that_of_the_crontab(lone_host: Host, given: dict[str, str]) -> None:
+    """Cron gives none, and the interpreter would hand down one of its own, by which tools sort and cut otherwise."""
+    ran = lone_host.once("lock", "--task", "t", "--", "env", environ=given)
+
+    assert {name: value for name, value in environ_of(ran.out).items() if name in ("LC_CTYPE", "LANG")} == given
+
+
 def test_the_last_success_is_told_to_a_since_then_job(host: Host) -> None:
     """The last successful slot before this one."""
     now = datetime.now(UTC).replace(second=0, microsecond=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,9 +33,6 @@ from once.voice import Voice
 LEASE = timedelta(minutes=5)
 MAX_SKEW = timedelta(seconds=60)
 TAIL = 16384
-
-COERCED = frozenset(("C.UTF-8", "C.utf8", "UTF-8"))
-"""What Python may set LC_CTYPE to."""
 
 task = click.option("--task", metavar="NAME", required=True, help="Under which name the runs are recorded.")
 
@@ -294,25 +290,9 @@ def _inherited() -> dict[str, str]:
 
     A nested `once` must not fall back to a file for want of it, so something that names no database takes its place.
     """
-    environ = _as_given(dict(os.environ))
+    environ = host.environment()
     if "ONCE_DB" in environ and carries_password(environ["ONCE_DB"]):
         environ["ONCE_DB"] = WITHHELD
-    return environ
-
-
-def _as_given(environ: dict[str, str]) -> dict[str, str]:
-    """Less what Python has put there: where it finds the locale C, it sets LC_CTYPE for its children too (PEP 538).
-
-    The kernel keeps what this process was given.
-    """
-    if environ.get("LC_CTYPE") not in COERCED:
-        return environ
-    with suppress(OSError), open("/proc/self/environ", "rb") as file:
-        given = next((pair for pair in file.read().split(b"\0") if pair.startswith(b"LC_CTYPE=")), None)
-        if given is None:
-            del environ["LC_CTYPE"]
-        else:
-            environ["LC_CTYPE"] = os.fsdecode(given.partition(b"=")[2])
     return environ
 
 
