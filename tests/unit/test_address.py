@@ -67,6 +67,10 @@ def test_an_address_is_shown_without_its_password(address: str, kind: Kind, show
         ("host=db1 password='s3cret", "not closed"),
         ("host=db1 s3cret", "without a value"),
         ("db1/ops?user=x", "no string of keywords"),
+        ("host=db1;dbname=ops;password=s3cret", "divided by ;"),
+        ("dbname=postgresql://ops:s3cret@db1/ops", "stands in the address"),
+        ("host=db1 dbname='user=ops password=s3cret'", "stands in the address"),
+        ("postgresql://db1?dbname=postgresql://ops:s3cret@db1/ops", "stands in the address"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_repair(address: str, said: str) -> None:

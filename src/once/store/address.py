@@ -8,7 +8,7 @@ takes a password with an unescaped `@` or `/` apart in silence, and parts of the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from once.errors import AddressInvalid
@@ -16,6 +16,9 @@ from once.noun import Noun
 
 SCHEMES = ("postgresql://", "postgres://")
 SECRETS = frozenset(("password", "sslpassword"))
+TOLD = ("service", "host", "hostaddr", "port", "user", "dbname")
+"""Keywords that say where the database is, and stand in messages."""
+
 SHAPES = "postgresql://USER@HOST/DB, service=NAME, host=… dbname=…, sqlite:PATH or local"
 HEX = frozenset("0123456789abcdefABCDEF")
 
@@ -95,6 +98,7 @@ def _uri(text: str) -> Address:
 def _shown_query(parts: list[str]) -> str:
     """What says where the database is, when the rest of the URI does not."""
     told = [part for part in parts if part.partition("=")[0] in ("host", "port", "dbname", "service")]
+    _require_one_value_each(part.partition("=")[2] for part in told)
     return f"?{'&'.join(told)}" if told else ""
 
 
@@ -102,6 +106,12 @@ def _require_escapes(text: str) -> None:
     for after in text.split("%")[1:]:
         if not after[1:] or not HEX.issuperset(after[:2]):
             raise AddressInvalid(why="a % in the address begins no escape", repair="%25 for a % that stands for itself")
+
+
+def _require_one_value_each(values: Iterable[str]) -> None:
+    """An address as the name of a host or a database, or keywords that semicolons divide, may have a password in it."""
+    if any("://" in value or "=" in value for value in values):
+        raise AddressInvalid(why="an address stands in the address, or its keywords are divided by ;", repair=SHAPES)
 
 
 def _is_host(text: str) -> bool:
@@ -117,6 +127,7 @@ def _keywords(text: str) -> Address:
     given = dict(_pairs(text))
     if not all(key.replace("_", "").isalnum() for key in given):
         raise AddressInvalid(why="the address is no string of keywords as libpq takes them", repair=SHAPES)
+    _require_one_value_each(given[key] for key in TOLD if key in given)
     has_password = any(given.get(secret) for secret in SECRETS)
     return Address(Kind.KEYWORDS, text, _shown(given), has_password)
 
