@@ -26,8 +26,9 @@ COERCED = frozenset(("C.UTF-8", "C.utf8", "UTF-8"))
 
 
 def environment() -> dict[str, str]:
-    """The environment as it was handed to this process, without the LC_CTYPE that the interpreter may have set."""
+    """The environment that was handed to this process, without the LC_CTYPE that the interpreter may have set."""
     environ = dict(os.environ)
+    environ.pop("", None)  # a name that execve(2) takes and os.execve does not
     handed = _text("/proc/self/environ") if environ.get("LC_CTYPE") in COERCED else None
     if handed:
         del environ["LC_CTYPE"]

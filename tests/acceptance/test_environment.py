@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -41,6 +42,23 @@ def test_the_commands_locale_is_that_of_the_crontab(lone_host: Host, given: dict
     ran = lone_host.once("lock", "--task", "t", "--", "env", environ=given)
 
     assert {name: value for name, value in environ_of(ran.out).items() if name in ("LC_CTYPE", "LANG")} == given
+
+
+NAMELESS = """
+import ctypes, os, sys
+arguments = [os.fsencode(argument) for argument in sys.argv[1:]]
+given = [b"=nameless", *(os.fsencode(f"{name}={value}") for name, value in os.environ.items())]
+strings = lambda values: (ctypes.c_char_p * (len(values) + 1))(*values)
+ctypes.CDLL(None).execve(arguments[0], strings(arguments), strings(given))
+"""
+
+
+def test_a_variable_without_a_name_keeps_nothing_from_running(lone_host: Host) -> None:
+    """The kernel takes it, and the interpreter hands it to us but not on."""
+    line = [sys.executable, "-c", NAMELESS, str(ONCE), "lock", "--task", "t", "--", "echo", "fine"]
+    done = subprocess.run(line, env=lone_host.environ, capture_output=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"fine\n", b"")
 
 
 def test_the_last_success_is_told_to_a_since_then_job(host: Host) -> None:
