@@ -90,9 +90,9 @@ class Arrivals:
         """The oldest noted signal, which is then no longer noted; None when there is none."""
         return self._noted.popleft() if self._noted else None
 
-    def waiting(self) -> bool:
-        """Whether a signal has been noted and not taken."""
-        return bool(self._noted)
+    def waiting(self) -> int:
+        """How many signals have been noted and not taken."""
+        return len(self._noted)
 
     def _arrived(self, signum: int, _frame: FrameType | None) -> None:
         if self._noting:

@@ -42,7 +42,9 @@ class Child:
         tail: Tail,
         bell: Bell,
         arrivals: Arrivals,
+        missed: int = 0,
     ) -> None:
+        """`missed`: so many of the signals that wait came before there was a command for a terminal to tell."""
         self.pid = pid
         self.shares_terminal = isinstance(group, Shared)
         self.escaped = False
@@ -52,6 +54,7 @@ class Child:
         self._end_was_told = False
         self._frozen = False
         self._told_by_terminal: set[int] = set()
+        self._missed = missed
 
     def wait(self, timeout: float) -> Event | None:
         """Pass output on until something happens, or so many seconds have gone by: then None.
@@ -138,7 +141,9 @@ class Child:
     def _next_event(self) -> Event | None:
         signum = self._arrivals.take()
         if signum is not None:
-            if self.shares_terminal and terminal.has_told(signum):
+            if self._missed > 0:
+                self._missed -= 1
+            elif self.shares_terminal and terminal.has_told(signum):
                 self._told_by_terminal.add(signum)
             return Signalled(signum)
         if self._bell.was_rung():
@@ -197,18 +202,20 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
         for fd in wiring.written() if tail > 0 else ():
             files.append(Written(fd))
             taken.callback(files[-1].close)
-        pid = Launch(
+        launch = Launch(
             argv=argv,
             env=dict(env),
             wiring={fd: stream.far for stream in streams for fd in stream.fds},
             mask=bell.inherited_mask,
             own_group=not shared,
             prctl=call,
-        ).start()
+        )
+        missed = arrivals.waiting()
+        pid = launch.start()
         taken.pop_all()
     for stream in streams:
         stream.handed_over()
     group = Shared(pid) if shared else Own(pid)
-    child = Child(pid, group, streams=streams, files=files, tail=kept, bell=bell, arrivals=arrivals)
+    child = Child(pid, group, streams=streams, files=files, tail=kept, bell=bell, arrivals=arrivals, missed=missed)
     child.escaped = escapes(argv, env)
     return child

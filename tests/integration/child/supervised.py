@@ -44,6 +44,8 @@ class Supervised:
 
     def run(self) -> int:
         """Run the command to its end; its status."""
+        if self.given.early is not None:
+            os.kill(os.getpid(), self.given.early)
         child = spawn(self.given.command, env=dict(os.environ), tail=self.given.tail, arrivals=arrivals)
         if self.given.steal:
             os.waitpid(child.pid, 0)
@@ -149,6 +151,7 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=60)
     parser.add_argument("--linger", action="store_true")
     parser.add_argument("--steal", action="store_true")
+    parser.add_argument("--early", type=int)
     parser.add_argument("--control", type=int)
     parser.add_argument("--answer", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)

@@ -113,6 +113,13 @@ def test_ctrl_c_reaches_the_command_once(terminal: Terminal, counter: str) -> No
     assert terminal.see("status") == "status 1"
 
 
+def test_ctrl_c_just_before_the_command_is_there_is_forwarded(terminal: Terminal) -> None:
+    """The terminal has told us alone."""
+    terminal.start("--early 2 sleep 300", after='; echo "status $?"')
+
+    assert terminal.see("status") == "status 130"
+
+
 def test_an_interrupt_that_the_terminal_did_not_send_is_forwarded(terminal: Terminal, counter: str) -> None:
     """In the background the keys do not reach the job, but kill(1) does."""
     command = terminal.start(counter, after="&")
