@@ -206,6 +206,17 @@ def test_what_went_to_a_file_is_kept_too(lone_host: Host, this_minute: MinuteSlo
     assert run["tail_dropped"] == len(written) + 4 - 40
 
 
+def test_a_file_that_was_opened_twice_is_kept_too(lone_host: Host, this_minute: MinuteSlot, tmp_path: Path) -> None:
+    """`>> log 2>> log`: the end of it may have come through either."""
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    with open(log, "ab") as out, open(log, "ab") as err:
+        line = [*run_line(this_minute), "--", "sh", "-c", "echo why >&2; exit 1"]
+        ended(lone_host.start(*line, stdout=out, stderr=err))
+
+    assert lone_host.once("show", "report", "--output").out == b"why\n"
+
+
 def test_a_file_that_cannot_be_read_back_does_not_cost_the_record(lone_host: Host, this_minute: MinuteSlot) -> None:
     """A file of the kernel's may refuse to be read, and so may one on a disk that has gone meanwhile."""
     command = [sys.executable, "-c", "import os; os.lseek(1, 100, os.SEEK_SET); raise SystemExit(3)"]

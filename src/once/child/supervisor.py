@@ -199,8 +199,8 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], tail: int, arrivals: A
         for fds in wiring.copied() if tail > 0 else ():
             streams.append(Stream(fds, kept))
             taken.callback(streams[-1].close)
-        for fd in wiring.written() if tail > 0 else ():
-            files.append(Written(fd))
+        for fds in wiring.written() if tail > 0 else ():
+            files.append(Written(fds))
             taken.callback(files[-1].close)
         launch = Launch(
             argv=argv,

@@ -19,10 +19,10 @@ def copied() -> Iterator[tuple[int, ...]]:
     yield from _told_apart(fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and _must_be_copied(fd))
 
 
-def written() -> Iterator[int]:
-    """The descriptors of files that the command writes itself and that are read back; one of those that share one."""
+def written() -> Iterator[tuple[int, ...]]:
+    """The descriptors of files that the command writes itself and that are read back; those of one file together."""
     found = (fd for fd in (STDOUT, STDERR) if _is_handed_to_us(fd) and not _must_be_copied(fd) and not os.isatty(fd))
-    yield from (fds[0] for fds in _told_apart(found))
+    yield from _told_apart(found)
 
 
 def _told_apart(found: Iterator[int]) -> Iterator[tuple[int, ...]]:

@@ -14,21 +14,21 @@ from once.tail import Tail
 
 
 class Written:
-    """One such file. The command shares our open file, so its offset tells how far the command has written.
+    """One such file. The command shares our open files of it, so their offsets tell how far the command has written.
 
     What others append through open files of their own in between is not told apart.
     """
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._begin = _begin(fd)
-        self._reader = _reopened(fd)
+    def __init__(self, fds: tuple[int, ...]) -> None:
+        self._fds = fds
+        self._begin = max(map(_begin, fds))
+        self._reader = _reopened(fds[0]) if self._begin >= 0 else -1
 
     def add_to(self, tail: Tail) -> None:
         """Add what the command has written so far; of a file that cannot be read, nothing but the length."""
-        if self._begin is None:
+        if self._begin < 0:
             return
-        end = max(self._begin, os.lseek(self._fd, 0, os.SEEK_CUR))
+        end = max(self._begin, *(os.lseek(fd, 0, os.SEEK_CUR) for fd in self._fds))
         begin = max(self._begin, end - tail.limit) if self._reader >= 0 else end
         tail.pass_over(begin - self._begin)
         try:
@@ -45,13 +45,15 @@ class Written:
             self._reader = -1
 
 
-def _begin(fd: int) -> int | None:
-    """Where the next byte goes; None for a device, which has no end to read back."""
+def _begin(fd: int) -> int:
+    """Where the next byte goes; -1 for what has no such place, and so no end to read back: devices, the kernel's."""
     status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        return None
+    try:
+        offset = os.lseek(fd, 0, os.SEEK_CUR) if stat.S_ISREG(status.st_mode) else -1
+    except OSError:
+        return -1
     appends = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND
-    return status.st_size if appends else os.lseek(fd, 0, os.SEEK_CUR)
+    return status.st_size if appends and offset >= 0 else offset
 
 
 def _reopened(fd: int) -> int:
