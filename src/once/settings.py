@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -59,18 +61,34 @@ def resolve(environ: Mapping[str, str], *, system_file: str = SYSTEM_FILE) -> Se
                 raise SettingInvalid(where=file, why=f"unknown setting {name!r}; known are {', '.join(READERS)}")
             _take(found, name, values[name], file)
     given = "state_dir" in found
-    found.setdefault("state_dir", state_directory(environ))
+    if not given:
+        found["state_dir"] = state_directory(environ)
     return Settings(**found, state_dir_given=given, unreadable=tuple(unreadable))
 
 
 def state_directory(environ: Mapping[str, str]) -> str:
-    """Where this user's journal and embedded database are: /var/lib/once for root, else by the XDG specification."""
+    """Where this user's journal and embedded database are: /var/lib/once for root, else by the XDG specification.
+
+    Raises SettingInvalid for a user without a home where somebody else has made the directory.
+    """
     if os.geteuid() == 0:
         return "/var/lib/once"
     if os.path.isabs(environ.get("XDG_STATE_HOME", "")):  # a relative one is to be ignored, by the specification
         return os.path.join(environ["XDG_STATE_HOME"], "once")
     home = host.home(environ)
-    return os.path.join(home, ".local/state/once") if home else f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — a user without a home; the journal makes it private
+    return os.path.join(home, ".local/state/once") if home else _of_the_homeless()
+
+
+def _of_the_homeless() -> str:
+    """Where everybody may write, anybody may have been first. Raises SettingInvalid."""
+    path = f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — ours alone, or refused
+    with suppress(OSError):  # what is not there is made, and what cannot be is told when it is needed
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            raise SettingInvalid(
+                where=path, why="others may write there, and nothing says where else to; set state_dir"
+            )
+    return path
 
 
 def _variable(name: str) -> str:

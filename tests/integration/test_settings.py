@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -134,3 +137,32 @@ def test_a_relative_directory_of_the_xdg_specification_is_ignored(
     found = resolve(environ | {"XDG_CONFIG_HOME": "here", "XDG_STATE_HOME": "here"}, system_file=str(system_file))
 
     assert (found.tz, found.state_dir) == ("Asia/Tokyo", f"{environ['HOME']}/.local/state/once")
+
+
+HOMELESS = """
+import os, sys
+from once.errors import SettingInvalid
+from once.settings import resolve
+path = f"/var/tmp/once-{sys.argv[1]}"
+os.mkdir(path)
+os.chmod(path, 0o777)
+os.setuid(int(sys.argv[1]))
+try:
+    print(resolve({}, system_file="/nowhere").state_dir)
+except SettingInvalid as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_a_user_without_a_home_gets_no_directory_of_another() -> None:
+    """It has the run's token and its output in it, and whoever may write there writes the record."""
+    nobody_has = 3_000_000_000 + os.getpid()
+    room = 'mount -t tmpfs none /var/tmp && exec "$@"'
+    line = ["unshare", "--mount", "sh", "-c", room, "sh", sys.executable, "-c", HOMELESS, str(nobody_has)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr) == (
+        f"/var/tmp/once-{nobody_has}: others may write there, and nothing says where else to; set state_dir\n",
+        "",
+    )
