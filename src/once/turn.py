@@ -38,7 +38,10 @@ class Turn:
         self.was_stopped = False
 
     def take(self) -> int:
-        """The exit status. Raises what kept the command from running, and LeaseLost when that killed it."""
+        """The exit status. Raises what kept the command from running, and LeaseLost when that killed it.
+
+        What keeps it from running again is told, and the status stays the command's own.
+        """
         try:
             answer = self._admission().seek()
         except Unreachable as away:
@@ -59,7 +62,7 @@ class Turn:
                 return status
             try:
                 answer = self._seek_next_attempt(status)
-            except OnceError as error:  # the command has run, and the status is its own
+            except OnceError as error:
                 self._ports.voice.say(f"status {status}; the next attempt was NOT begun: {error}")
                 return status
             if isinstance(answer, TurnedAway):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,21 @@ def test_the_holder_gives_up_after_its_attempts(lone_host: Host, this_minute: Mi
 
     assert (ran.status, again) == (12, Ran(0, b"", ""))
     assert outcomes(lone_host) == [(1, "failed", 11), (2, "failed", 12)]
+
+
+def test_a_record_that_goes_away_before_the_next_attempt_does_not_take_the_status(
+    lone_host: Host, this_minute: MinuteSlot, tmp_path: Path
+) -> None:
+    """The command has run: neither 75 nor 125 would be true."""
+    line = run_line(this_minute, "--attempts", "2", "--retry-delay", "3s", "--db-wait", "1s")
+    holder = lone_host.start(*line, "--", "sh", "-c", "exit 3")
+    until(lambda: [run["outcome"] for run in lone_host.runs("report")] == ["failed"])
+    (tmp_path / "lone.db").rename(tmp_path / "away.db")
+    (tmp_path / "lone.db").mkdir()
+    ran = ended(holder)
+
+    assert ran.status == 3
+    assert ran.err.startswith("once run: report: the slot is not tried again: sqlite:")
 
 
 def test_a_retry_that_waits_keeps_the_slot(host: Host, this_minute: MinuteSlot) -> None:
