@@ -76,6 +76,20 @@ def test_a_signal_stops_it_like_any_other(own_host: Host, own_server: OwnServer,
     assert (status, run["outcome"], run["signal"]) == (143, "stopped", 15)
 
 
+def test_an_outcome_that_can_never_be_recorded_keeps_nothing_from_starting(
+    own_host: Host, own_server: OwnServer
+) -> None:
+    """A name that differs from a known one in case only cannot be refused while the database is away."""
+    own_host.once("lock", "--task", "report", "--", "true")
+    own_server.stop()
+    own_host.once("lock", "--task", "Report", *ALL_THE_SAME, "--", "true")
+    own_server.start()
+    other = own_host.once("lock", "--task", "other", "--", "echo", "started")
+
+    assert other == Ran(0, b"started\n", "")
+    assert [path.suffix for path in own_host.journal.iterdir() if path.suffix != ".unguarded"] == [".unknown"]
+
+
 def test_a_command_that_is_not_there_is_told_too(
     own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
 ) -> None:
