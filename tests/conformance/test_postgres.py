@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import psycopg
 import pytest
@@ -214,6 +215,43 @@ class TestBrokenConnections:
         )
 
         assert store.claim(claim()).verdict == Go(attempt=1)
+
+    def test_of_the_hosts_of_a_service_the_one_that_answers(
+        self,
+        server: Server,
+        database: str,
+        opened: Callable[..., Store],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Though the first takes the connection and says nothing."""
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            hosts = f"host=127.0.0.1,{server.host}\nport={silent.getsockname()[1]},{server.port}"
+            (tmp_path / "services").write_text(f"[ops]\n{hosts}\nuser={server.user}\ndbname={database}\n")
+            store = opened("service=ops connect_timeout=2")
+
+            assert store.claim(claim()).verdict == Go(attempt=1)
+
+    @pytest.mark.parametrize("address", ["service=ops", "dbname=ops"])
+    def test_the_hosts_of_a_service_are_looked_up_by_us(
+        self, address: str, opened: Callable[..., Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In libpq it would hold up every thread, and name servers that are away take long."""
+        (tmp_path / "services").write_text("[ops]\nhost=db1.invalid\n")
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        monkeypatch.setenv("PGSERVICE", "ops")
+        looked_up = []
+
+        def away(host: str, *_more: object, **_how: object) -> NoReturn:
+            looked_up.append(host)
+            raise OSError("no name server answers")
+
+        monkeypatch.setattr("socket.getaddrinfo", away)
+        with pytest.raises(Unreachable, match="no name server answers"):
+            opened(address).connect()
+
+        assert looked_up == ["db1.invalid"]
 
     def test_a_server_that_only_reads_is_not_the_one(
         self, server: Server, database: str, admin: psycopg.Connection, opened: Callable[..., Store]

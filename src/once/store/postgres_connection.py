@@ -62,7 +62,7 @@ class BoundedConnection(psycopg.Connection[DictRow]):
 
         Raises psycopg.ProgrammingError when libpq cannot read the address.
         """
-        given = conninfo_to_dict(conninfo)
+        given = {**_where_the_service_is(conninfo), **conninfo_to_dict(conninfo)}
         seconds = min(max(math.ceil(answer_within.total_seconds()), CONNECTS_WITHIN[0]), CONNECTS_WITHIN[-1])
         defaults = {"connect_timeout": str(seconds), **DEFAULTS}
         defaults = {key: value for key, value in defaults.items() if BY_ENVIRONMENT.get(key, "") not in os.environ}
@@ -100,6 +100,21 @@ class BoundedConnection(psycopg.Connection[DictRow]):
         if psycopg.capabilities.has_cancel_safe():  # the request of an older libpq is not bounded in time
             with suppress(psycopg.Error):
                 self.cancel_safe(timeout=min(self.answer_within / 4, CALLS_OFF_WITHIN))
+
+
+def _where_the_service_is(conninfo: str) -> dict[str, str]:
+    """The hosts of the service that the address or PGSERVICE names, for psycopg to look up and to try one by one.
+
+    libpq would look them up within one call that holds up all threads: while the name servers are away no command
+    would be frozen, stopped or signalled. And the first host that is silent would use up the time of all. With an
+    sslmode that it does not know it only tells what it has read.
+    """
+    if "service" not in conninfo and "PGSERVICE" not in os.environ:
+        return {}
+    told = pq.PGconn.connect_start(make_conninfo(conninfo, sslmode="-").encode())
+    found = {option.keyword.decode(): option.val.decode() for option in told.info if option.val}
+    told.finish()
+    return {key: found[key] for key in ("host", "hostaddr", "port") if key in found}
 
 
 def _ready(descriptor: int, wanted: Wait, seconds: float) -> Ready:
