@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from once.clock import Clock
 from once.command import Output
 from once.entry import Entry
-from once.errors import OnceError
+from once.errors import OnceError, TaskNameTaken
 from once.journal import Journal
 from once.noun import Noun
 from once.run import Ending, Hold, Outcome, exit_status_of
@@ -91,7 +91,8 @@ class Recorder(Noun):
         """Tell the table; None when the outcome waits in the journal instead.
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
-        lasts that is worth little, so the database is tried until it answers or `once` is killed.
+        lasts that is worth little, so the database is tried until it answers or `once` is killed; save for what it has
+        refused for good.
 
         `claim`: of a run that was never claimed.
         """
@@ -105,7 +106,8 @@ class Recorder(Noun):
                 self.store.close()
                 if kept is None:
                     kept = self._keep(entry, error)
-                if self.lasting and self.clock.boottime() >= give_up_at:
+                never = isinstance(error, TaskNameTaken)  # of a run that nobody claimed: no later try can succeed
+                if never or (self.lasting and self.clock.boottime() >= give_up_at):
                     self._give_up(entry, error, kept=kept)
                     return None
                 self.clock.sleep(0.5 + os.urandom(1)[0] / 255)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from once.command import Exited
-from once.errors import Unreachable
+from once.errors import OnceError, TaskNameTaken, Unreachable
 from once.journal import Entry
 from once.recording import TAIL_OF_A_SUCCESS, Recorder, ending_of, exit_status
 from once.run import Ending, Hold, Outcome
@@ -97,9 +97,10 @@ class Away:
     """A store that is out of reach."""
 
     name = "db1/ops"
+    error: OnceError = Unreachable(store="db1/ops", why="connection refused")
 
     def finish(self, _hold: Hold, _ending: Ending) -> Recorded:
-        raise Unreachable(store=self.name, why="connection refused")
+        raise self.error
 
     def close(self) -> None:
         return None
@@ -128,3 +129,17 @@ def test_an_outcome_that_waits_is_told_with_the_status_that_it_has(
     assert capfd.readouterr().err == (
         f"once run: t: {said}db1/ops is out of reach: connection refused; the outcome waits in /journal\n"
     )
+
+
+def test_an_outcome_that_can_never_be_recorded_is_given_up_where_nothing_lasts(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Its pod would never end: an unguarded run, whose task's name another task has but for case."""
+    store = Away()
+    store.error = TaskNameTaken(name="T", known="t")
+    recorder = Recorder(
+        store=store, identity="", journal=Memory(), clock=FakeClock(), voice=Voice("once run", "T"), lasting=False
+    )
+
+    assert recorder.record(Hold("T", 0, "token"), Ending(outcome=Outcome.FAILED, finished_at=MONDAY)) is None
+    assert "Task name T differs from the known task t" in capfd.readouterr().err
