@@ -6,6 +6,8 @@ import os
 
 from once.noun import Noun
 
+STDERR = 2
+
 TAKEN_WHOLE = 4096
 """Bytes that a pipe takes at once if it polls as writable (pipe(7), PIPE_BUF)."""
 
@@ -55,16 +57,16 @@ def write_line(line: str) -> None:
         line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
     rest = line.encode(errors="backslashreplace") + b"\n"
     try:
-        while rest and _has_room(2):
-            rest = rest[os.write(2, rest[:TAKEN_WHOLE]) :]
+        while rest and _has_room():
+            rest = rest[os.write(STDERR, rest[:TAKEN_WHOLE]) :]
     except OSError:
         return
 
 
-def _has_room(descriptor: int) -> bool:
-    """Whether a write will not block; after a moment's patience."""
+def _has_room() -> bool:
+    """Whether a write to stderr will not block; after a moment's patience."""
     import select
 
     writable = select.poll()
-    writable.register(descriptor, select.POLLOUT)
+    writable.register(STDERR, select.POLLOUT)
     return bool(writable.poll(PATIENCE))
