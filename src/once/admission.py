@@ -177,8 +177,9 @@ class Admission:
         if delivery.recorded:
             self._voice.detail(f"recorded {len(delivery.recorded)} outcomes that waited in {self._journal.directory}")
         if delivery.unknown:
-            knows = f"{self._store.name} knows no run for {len(delivery.unknown)} outcomes"
-            self._voice.say(f"{knows}; set aside in {self._journal.directory}")
+            outcomes = "1 outcome" if len(delivery.unknown) == 1 else f"{len(delivery.unknown)} outcomes"
+            told = f"{self._store.name} does not know the run of {outcomes} that waited here"
+            self._voice.say(f"{told}; set aside in {self._journal.directory}")
 
     def _sight(self, facts: Facts) -> None:
         """Once a day a loser leaves word that this host is alive, and where need be that its line is in use.

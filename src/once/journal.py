@@ -131,13 +131,13 @@ class Journal:
             answer = _recorded(entry, store, in_passing=within is not None)
             if answer is None:
                 continue
-            is_known = answer is not Recorded.UNKNOWN
-            (recorded if is_known else unknown).append(entry)
             with suppress(OSError):  # another start has done it, or the disk is read-only: it is delivered again
-                if is_known:
-                    self.drop(entry)
-                else:
+                if answer is Recorded.UNKNOWN:
                     os.rename(self._path(entry), self._path(entry).removesuffix(SUFFIX) + UNKNOWN)
+                    unknown.append(entry)
+                else:
+                    recorded.append(entry)
+                    self.drop(entry)
         return Delivery(recorded=tuple(recorded), elsewhere=elsewhere, unknown=tuple(unknown))
 
     def _files(self) -> list[str]:

@@ -70,7 +70,7 @@ def test_a_record_that_goes_away_before_the_next_attempt_does_not_take_the_statu
     ran = ended(holder)
 
     assert ran.status == 3
-    assert ran.err.startswith("once run: report: the slot is not tried again: sqlite:")
+    assert ran.err.startswith("once run: report: status 3; the next attempt was NOT begun: sqlite:")
 
 
 def test_a_retry_that_waits_keeps_the_slot(host: Host, this_minute: MinuteSlot) -> None:

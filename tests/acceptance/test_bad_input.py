@@ -110,7 +110,7 @@ def test_an_empty_address_in_a_file_is_no_default(lone_host: Host) -> None:
     lone_host.address = None
     ran = lone_host.once("lock", "--task", "t", "--", "touch", "ran")
 
-    refused(ran, 125, "the address is empty")
+    refused(ran, 125, "once.toml: db: must be one address")
     assert not (lone_host.root / "ran").exists()
 
 

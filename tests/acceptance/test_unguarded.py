@@ -86,7 +86,8 @@ def test_an_outcome_that_can_never_be_recorded_keeps_nothing_from_starting(
     own_server.start()
     other = own_host.once("lock", "--task", "other", "--", "echo", "started")
 
-    assert other == Ran(0, b"started\n", "")
+    assert (other.status, other.out) == (0, b"started\n")
+    assert "does not know the run of 1 outcome that waited here" in other.err
     assert [path.suffix for path in own_host.journal.iterdir() if path.suffix != ".unguarded"] == [".unknown"]
 
 
