@@ -61,6 +61,7 @@ def test_an_address_is_shown_without_its_password(address: str, kind: Kind, show
         ("postgresql://ops:s3:cret@db1/ops", "percent-encoded"),
         ("postgresql://ops:s3?cret@db1/ops", "percent-encoded"),
         ("postgresql://ops:123?cret@db1/ops", "percent-encoded"),
+        ("postgresql://ops:s3@cret?s3@db1/ops?sslmode=require", "percent-encoded"),
         ("postgresql://ops:100%zz@db1/ops", "%25"),
         ("postgresql://ops:cret%@db1/ops", "%25"),
         ("postgresql://ops:cret%4", "%25"),

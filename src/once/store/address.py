@@ -84,7 +84,7 @@ def _uri(text: str) -> Address:
     user, colon, password = login.partition(":")
     _require_escapes(rest)
     parts = query.split("&") if query else []
-    torn = "@" in login or "@" in database or ":" in password or not all("=" in part for part in parts)
+    torn = "@" in login or "@" in database or ":" in password or not all(map(_is_parameter, parts))
     if torn or not all(map(_is_host, hosts.split(","))):
         why = "the address cannot be taken apart; a password, say, with @, /, : or ? in it must be percent-encoded"
         raise AddressInvalid(why=why, repair="%40 for @, %2F for /, %3A for :, %3F for ?")
@@ -112,6 +112,11 @@ def _require_one_value_each(values: Iterable[str]) -> None:
     """An address as the name of a host or a database, or keywords that semicolons divide, may have a password in it."""
     if any("://" in value or "=" in value for value in values):
         raise AddressInvalid(why="an address stands in the address, or its keywords are divided by ;", repair=SHAPES)
+
+
+def _is_parameter(text: str) -> bool:
+    keyword, equals, _ = text.partition("=")
+    return bool(equals) and keyword.replace("_", "").isalnum()
 
 
 def _is_host(text: str) -> bool:
