@@ -13,27 +13,55 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 
-from once.child.kernel import DEAD, STOPPED, Process, processes
+from once.child.kernel import DEAD, STOPPED, Process, process, processes
 
 SWEEPS = 100
 """How often a stop or a kill looks for processes that were forked under its eyes, before it lets go."""
 
+UNCAUGHT = frozenset((signal.SIGSTOP, signal.SIGKILL))
+"""What nobody can catch, and so nobody can pass on."""
+
 
 class Own:
-    """A command that leads a group of its own."""
+    """A command that leads a group of its own.
+
+    A timeout(1) in a script, or a shell with job control, makes further groups, and passes on what asks it to end. What
+    it cannot catch, a freeze for one, is sent to all that the command has begun in our session; a daemon has left it.
+    """
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
+        self._first = process(leader)
+        self._is_stopped = False
         self.reaped = False
 
     def signal(self, signum: int) -> None:
         """Send it to every member at once."""
-        if self.reaped and self.is_gone():
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._leader, signum)
+        if not (self.reaped and self.is_gone()):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._leader, signum)
+        if signum in UNCAUGHT or (signum == signal.SIGCONT and self._is_stopped):
+            _tell(self._strays, signum)
+            self._is_stopped = signum == signal.SIGSTOP
+
+    def _strays(self) -> list[Process]:
+        """Descendants outside the group. What is older than the command is not its: an earlier one may have left it."""
+        if self._first is None:
+            return []
+        table = {one.pid: one for one in processes()}
+        groups, session = (os.getpgrp(), self._leader), os.getsid(0)
+        return [
+            one
+            for one in table.values()
+            if one.session == session
+            and one.group not in groups
+            and one.begun >= self._first.begun
+            and one.state not in DEAD
+            and _descends(one, table)
+        ]
 
     def is_gone(self) -> bool:
         """Whether no member is alive: killpg counts zombies, and so may only say that there is none."""
@@ -59,15 +87,7 @@ class Shared:
 
     def signal(self, signum: int) -> None:
         """Send it to each member; a stop and a kill until nobody is left to be told."""
-        once_only = signum not in (signal.SIGSTOP, signal.SIGKILL)
-        settled = DEAD if signum == signal.SIGKILL else DEAD | STOPPED
-        for _sweep in range(SWEEPS):
-            members = self._members()
-            for member in members:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(member.pid, signum)
-            if once_only or all(member.state in settled for member in members):
-                return
+        _tell(self._members, signum)
 
     def is_gone(self) -> bool:
         """Whether no member is alive."""
@@ -76,7 +96,7 @@ class Shared:
     def _members(self) -> list[Process]:
         table = {process.pid: process for process in processes()}
         if not table and not self.reaped:
-            return [Process(self._leader, "R", os.getpid(), os.getpgrp(), os.getsid(0))]
+            return [Process(self._leader, "R", os.getpid(), os.getpgrp(), os.getsid(0), begun=0)]
         groups = (os.getpgrp(), self._leader)
         return [
             process
@@ -86,6 +106,18 @@ class Shared:
 
 
 Group = Own | Shared
+
+
+def _tell(members: Callable[[], list[Process]], signum: int) -> None:
+    once_only = signum not in UNCAUGHT
+    settled = DEAD if signum == signal.SIGKILL else DEAD | STOPPED
+    for _sweep in range(SWEEPS):
+        found = members()
+        for member in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(member.pid, signum)
+        if once_only or all(member.state in settled for member in found):
+            return
 
 
 def _descends(process: Process, table: dict[int, Process]) -> bool:

@@ -19,13 +19,14 @@ Prctl = Callable[[int, int], None]
 
 
 class Process(Noun):
-    """One line of the table of processes."""
+    """One line of the table of processes. `begun`: when, in clock ticks since boot."""
 
     pid: int
     state: str
     parent: int
     group: int
     session: int
+    begun: int
 
 
 def prctl() -> Prctl:
@@ -51,15 +52,16 @@ def processes() -> Iterator[Process]:
     except OSError:
         return
     for name in names:
-        if name.isdecimal() and (process := _process(name)) is not None:
-            yield process
+        if name.isdecimal() and (found := process(int(name))) is not None:
+            yield found
 
 
-def _process(name: str) -> Process | None:
-    """Read one line, unless it has gone meanwhile. The command's name may contain blanks and brackets (proc(5))."""
+def process(pid: int) -> Process | None:
+    """One line, unless it has gone meanwhile. The command's name may contain blanks and brackets (proc(5))."""
     try:
-        with open(f"/proc/{name}/stat", "rb") as stat:
-            state, parent, group, session = stat.read().rpartition(b")")[2].split()[:4]
-    except (OSError, ValueError):
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            state, *numbers = stat.read().rpartition(b")")[2].split()[:20]
+        parent, group, session, begun = (int(numbers[at]) for at in (0, 1, 2, 18))
+    except (OSError, ValueError, IndexError):
         return None
-    return Process(int(name), state.decode(), int(parent), int(group), int(session))
+    return Process(pid, state.decode(), parent, group, session, begun)

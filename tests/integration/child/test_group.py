@@ -38,6 +38,27 @@ def test_a_frozen_group_does_no_work_until_it_is_thawed(supervise: Supervise, tm
     assert wrapped.end()["exit"] == 137
 
 
+def test_what_has_made_a_group_of_its_own_is_frozen_and_killed_too(supervise: Supervise, tmp_path: Path) -> None:
+    """As timeout(1) in a script does, or a nested `once`: it would work on past the lease."""
+    witness = tmp_path / "witness"
+    script = f"timeout 300 sh -c 'while :; do echo >> {witness}; done'; echo end"
+    wrapped = supervise("sh", "-c", script)
+    until(lambda: witness.exists() and witness.stat().st_size > 0)
+    wrapped.order("freeze")
+    until(lambda: [stat_of(pid)[:1] for pid in group_of(wrapped)] == [["T"]] * 3)
+    before = witness.stat().st_size
+    for _ in range(100):
+        wrapped.order("gone")
+    after = witness.stat().st_size
+    wrapped.order("thaw")
+
+    assert after == before
+    assert until(lambda: witness.stat().st_size > before)
+    wrapped.order("kill")
+    assert wrapped.end()["exit"] == 137
+    assert until(lambda: not members(wrapped.process.pid))
+
+
 def test_a_kill_leaves_nothing_of_the_group(supervise: Supervise) -> None:
     """Frozen or not, asked to end or not."""
     wrapped = supervise("bash", "-c", "trap '' TERM; (trap '' TERM; while :; do sleep 300; done) & wait")
