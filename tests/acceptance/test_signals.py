@@ -161,6 +161,19 @@ def test_a_command_that_ignores_term_is_killed_after_the_grace(lone_host: Host, 
     assert (run["outcome"], run["reason"]) == ("stopped", "once got SIGTERM, needed KILL")
 
 
+def test_what_has_made_a_group_of_its_own_is_ended_too(lone_host: Host, this_minute: MinuteSlot) -> None:
+    """As timeout(1) in a script does: its job would live on outside any lock."""
+    script = "timeout 300 sh -c 'echo $$; exec sleep 300'; echo never"
+    process = lone_host.start(*run_line(this_minute, "-k", "300ms"), "--", "sh", "-c", script)
+    assert process.stdout
+    job = int(process.stdout.readline())
+    process.terminate()
+    ran = ended(process)
+
+    assert (ran.status, ran.out) == (143, b"")
+    assert until(lambda: not alive(job))
+
+
 def test_what_is_left_of_a_stopped_group_is_ended_too(lone_host: Host, this_minute: MinuteSlot) -> None:
     """A shell that ends on TERM may leave a child that does not."""
     script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & echo $$; wait"

@@ -30,6 +30,7 @@ class Own:
 
     A timeout(1) in a script, or a shell with job control, makes further groups, and passes on what asks it to end. What
     it cannot catch, a freeze for one, is sent to all that the command has begun in our session; a daemon has left it.
+    So is everything when the group is gone, and with it whoever would pass it on.
     """
 
     def __init__(self, leader: int) -> None:
@@ -40,10 +41,11 @@ class Own:
 
     def signal(self, signum: int) -> None:
         """Send it to every member at once."""
-        if not (self.reaped and self.is_gone()):
+        is_left = not (self.reaped and self._group_is_gone())
+        if is_left:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._leader, signum)
-        if signum in UNCAUGHT or (signum == signal.SIGCONT and self._is_stopped):
+        if signum in UNCAUGHT or not is_left or (signum == signal.SIGCONT and self._is_stopped):
             _tell(self._strays, signum)
             self._is_stopped = signum == signal.SIGSTOP
 
@@ -64,6 +66,10 @@ class Own:
         ]
 
     def is_gone(self) -> bool:
+        """Whether nothing of it is alive."""
+        return self._group_is_gone() and not self._strays()
+
+    def _group_is_gone(self) -> bool:
         """Whether no member is alive: killpg counts zombies, and so may only say that there is none."""
         try:
             os.killpg(self._leader, 0)

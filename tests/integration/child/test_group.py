@@ -72,13 +72,13 @@ def test_a_kill_leaves_nothing_of_the_group(supervise: Supervise) -> None:
 
 def test_a_group_is_gone_when_only_zombies_are_left(supervise: Supervise, tmp_path: Path) -> None:
     """killpg(2) counts a zombie that its parent does not bury; the living are what matters."""
-    # The leader's child leaves the group and keeps a zombie that stayed in it.
+    # The leader's child leaves the session, as a daemon does, and keeps a zombie that stayed in the group.
     script = (
         "import os, signal, time\n"
         "if os.fork() == 0:\n"
         "    stayed = os.fork()\n"
         "    if stayed == 0: os._exit(0)\n"
-        "    os.setpgid(0, 0)\n"
+        "    os.setsid()\n"
         "    os.waitid(os.P_PID, stayed, os.WEXITED | os.WNOWAIT)\n"
         f"    open({str(tmp_path / 'zombie')!r}, 'w').write(str(stayed))\n"
         "    signal.pause()\n"
