@@ -90,6 +90,7 @@ def test_the_axis_of_a_long_time_tells_months_and_years() -> None:
     """A weekday and a day of the month stand for many days there."""
     assert Grid(NOON - 80 * DAY, NOON, 60).axis() == "          Dec 26    Jan 09     Jan 23    Feb 06          now"
     assert Grid(NOON - 2000 * DAY, NOON, 60).axis() == "          2021-09    2022-09    2023-09    2024-09       now"
+    assert Grid(NOON - 40_000 * DAY, NOON, 60).axis() == "        1931-08 1946-07 1961-07 1976-06 1991-05          now"
 
 
 def test_the_picture_fits_and_is_legible_without_colour(once: Once, store: Store) -> None:

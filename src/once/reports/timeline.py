@@ -105,7 +105,8 @@ class Grid(Noun):
 
     def axis(self) -> str:
         """Local times above the cells that they begin in, and `now` at the right edge."""
-        step = next((step for step in STEPS if step / self.length >= LABEL + 1), STEPS[-1])
+        least = self.length * (LABEL + 1)
+        step = next((step for step in STEPS if step >= least), STEPS[-1] * -(-least // STEPS[-1]))
         line = [" "] * self.cells
         line[-3:] = "now"
         for at in _ticks(self.since, self.now, step):
