@@ -108,6 +108,12 @@ class ExcuseUnclear(Refused):
     hint = "once excuse TASK --slot WHEN, or once excuse TASK --since WHEN [--until WHEN]"
 
 
+class ExcuseTooFar(Refused):
+    """--until {until} is more than a year ahead"""
+
+    hint = "an earlier one, or once retire {task} for a task that is no more"
+
+
 class RerunUnclear(Refused):
     """once rerun is of one slot, or of those missed since a time"""
 

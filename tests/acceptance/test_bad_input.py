@@ -56,6 +56,7 @@ def refused(ran: Ran, status: int, *said: str) -> None:
         (["--schedule", "* * * * *", "--overlap", "replace", "-w", "0"], "--wait 0s and --overlap replace contradict"),
         (["--schedule", "* * * * *", "-v", "--db", "sqlite:once.db"], "/once.db"),
         (["--schedule", "* * * * *", "--overlap", "never"], "never"),
+        (["--schedule", "* * * * *", "--attempts", "99999999999999999999"], "99999999999999999999 is not in the range"),
         (["--schedule", "* * * * *", "--no-such-option"], "--no-such-option"),
     ],
 )

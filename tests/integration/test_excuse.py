@@ -148,6 +148,12 @@ def test_the_event_of_one_slot_names_it(once: Once) -> None:
             id="an end before the beginning",
         ),
         pytest.param(
+            ("report", "--since", "7d", "--until", "9026-12-24T00:00:00Z"),
+            "--until 9026-12-24T00:00:00Z is more than a year ahead."
+            " Try: an earlier one, or once retire report for a task that is no more",
+            id="a year that was mistyped",
+        ),
+        pytest.param(
             ("report", "--since", "monday"),
             "'monday' is no instant. Try: 2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h",
             id="no instant",

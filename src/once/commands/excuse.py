@@ -13,7 +13,7 @@ import click
 from once import host, missing
 from once.commands.acting import Act, act, reason, slot_named
 from once.commands.options import as_json, database
-from once.errors import ExcuseUnclear, PeriodInvalid, TaskHasNoSchedule
+from once.errors import ExcuseTooFar, ExcuseUnclear, PeriodInvalid, TaskHasNoSchedule
 from once.event import Operator
 from once.instants import parse_instant, rfc3339
 from once.render import Answer
@@ -25,6 +25,9 @@ from once.verdict import Wish
 
 AT_ONCE = 500
 """Slots in one transaction, so that no start waits for long."""
+
+AHEAD = timedelta(days=366)
+"""Each slot is a row. A year that was mistyped would be millions, before anybody saw that nothing runs any more."""
 
 
 @click.command(short_help="Declare slots a known gap; no start runs them.")
@@ -72,9 +75,11 @@ def excuse(
 
 
 def _wanted(asked: Act, task: Task, since: datetime, until: datetime, now: datetime) -> Iterator[datetime]:
-    """The gaps, and the slots that are yet to come or may still be started. Raises PeriodInvalid."""
+    """The gaps, and the slots that are yet to come or may still be started. Raises PeriodInvalid, ExcuseTooFar."""
     if since >= until:
         raise PeriodInvalid(since=rfc3339(since), until=rfc3339(until))
+    if until > now + AHEAD:
+        raise ExcuseTooFar(until=rfc3339(until), task=task.name)
     assert task.line is not None
     young = max(since, now - ON_TIME, task.in_force_since or since)
     gaps = missing.missing(asked.store, task, since=since, until=min(until, now))

@@ -25,6 +25,7 @@ from once.verdict import Facts, Overlap, Wish
 
 WAITS = (Overlap.WAIT, Overlap.REPLACE)
 LONGEST_DB_WAIT = timedelta(hours=1)
+MOST_ATTEMPTS = 1_000_000
 CATCH_UP = {"none": 0, "last": 1, "all": 1_000_000}
 """How many slots each of them is about."""
 
@@ -60,7 +61,7 @@ class Policies(Noun):
 )
 @click.option("--standby", is_flag=True, help="When this slot is held elsewhere: wait, and exit with its status.")
 @wrapping.waiting
-@click.option("--attempts", type=Number(min=1), help="Attempts a slot has, over all hosts.  [default: 1]")
+@click.option("--attempts", type=Number(1, MOST_ATTEMPTS), help="Attempts a slot has, over all hosts.  [default: 1]")
 @click.option(
     "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Between two attempts.  [default: 10s]"
 )
