@@ -13,12 +13,10 @@ import pytest
 
 from once.clock import SystemClock
 from once.errors import Unreachable
-from once.run import Hold
-from once.store.base import Beat, Claimed, Store
+from once.store.base import Claimed, Store
 from once.store.connect import open_store
 from once.verdict import Go, Reason, Skip
-from tests.conformance.claims import LEASE, claim
-from tests.conformance.conftest import Bench
+from tests.conformance.claims import claim
 from tests.conformance.proxy import LosesAnswer
 
 ROOT = Path(__file__).parents[2]
@@ -64,18 +62,6 @@ def test_the_answer_to_commit_is_lost(store_kind: str, address: str, tmp_path: P
 
         assert (again.verdict, again.hold and again.hold.token) == (Go(attempt=1), wanted.token)
         assert [run.number for run in store.runs("report")] == [1]
-
-
-def test_an_answer_that_is_lost_for_longer_than_the_lease(bench: Bench, store: Store) -> None:
-    """The run is still its own: nobody else has found that its lease has ended, and a beat revives it."""
-    wanted = claim(attempts=2)
-    first = store.claim(wanted).hold
-    bench.let_pass(2 * LEASE)
-    again = store.claim(wanted)
-    beaten = store.beat(again.hold or Hold("report", 0, ""), LEASE)
-
-    assert (again.verdict, again.hold) == (Go(attempt=1), first)
-    assert beaten == Beat(ours=True)
 
 
 def test_a_run_that_is_found_again_has_used_up_no_attempt_before(store: Store) -> None:

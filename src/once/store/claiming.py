@@ -83,10 +83,7 @@ def _taken_name(session: Session, values: Values) -> str:
 
 
 def expire(session: Session, claim: Claim) -> None:
-    """Write down which runs of the task are over though nobody said so; what says running afterwards is alive.
-
-    The claim's own run, from a try whose answer was lost, is not over: nobody else has found its lease ended.
-    """
+    """Write down which runs of the task are over though nobody said so; what says running afterwards is alive."""
     values = rows.of_claim(claim)
     found = f"found by {values['host']} (pid {claim.holder.pid})"
     ended, rebooted = f"its lease had ended, {found}", f"its host was started again, {found}"

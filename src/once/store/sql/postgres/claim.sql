@@ -90,7 +90,7 @@ SELECT
         WHERE run.task = %(task)s
             AND run.slot = %(slot)s
             AND run.outcome NOT IN ('stopped', 'skipped', 'excused')
-            AND run.token <> %(token)s
+            AND (run.outcome <> 'running' OR run.token <> %(token)s)
     ) AS used,
     blocker.number AS blocker_number,
     blocker.outcome AS blocker_outcome,
@@ -226,7 +226,6 @@ WITH ended AS (
     FROM once.run
     WHERE run.task = %(task)s
         AND run.outcome = 'running'
-        AND run.token <> %(token)s
         AND (
             run.lease_until <= once.now()
             OR run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s

@@ -96,7 +96,7 @@ SELECT
         WHERE run.task = :task
             AND run.slot = :slot
             AND run.outcome NOT IN ('stopped', 'skipped', 'excused')
-            AND run.token <> :token
+            AND (run.outcome <> 'running' OR run.token <> :token)
     ) AS used,
     blocker.number AS blocker_number,
     blocker.outcome AS blocker_outcome,
@@ -231,7 +231,6 @@ SET outcome = CASE WHEN run.stop_asked IS NULL THEN 'lost' ELSE 'cancelled' END,
     reason = COALESCE(run.stop_asked || '; ', '') || CASE WHEN run.boot <> :boot THEN :rebooted ELSE :ended END
 WHERE run.task = :task
     AND run.outcome = 'running'
-    AND run.token <> :token
     AND CASE
         WHEN run.boot IS NULL OR :boot IS NULL THEN run.lease_until <= once_now()
         ELSE run.boot <> :boot OR run.lease_boottime <= once_boottime()
