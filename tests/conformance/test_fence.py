@@ -10,6 +10,8 @@ from psycopg import errors
 
 from once.run import Outcome
 from once.store.base import Beat, Recorded, Store
+from once.store.postgres import PostgresSession, Values
+from once.store.session import Row
 from once.verdict import Go, Reason, Skip
 from tests.conformance.claims import LEASE, claim, ending, held, slot
 from tests.conformance.conftest import Bench
@@ -101,6 +103,24 @@ def test_a_fenced_transaction_that_outlives_its_run_is_alive(store: Store, job: 
     assert recorded is Recorded.AS_ENDED
     assert during == (Reason.OVERLAP, 1)
     assert store.claim(claim(slot(2))).verdict == Go(attempt=1)
+
+
+def test_an_end_that_is_just_being_written_is_no_fence(
+    store: Store, job: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the run's row until it is on disk: a start in that moment would skip its slot for good."""
+    held(store)
+    job.execute("UPDATE once.run SET outcome = 'succeeded'")
+    ask = PostgresSession.row
+
+    def ask_or_commit(session: PostgresSession, statement: str, values: Values = None) -> Row | None:
+        if statement == "let_a_moment_pass":
+            job.commit()
+        return ask(session, statement, values)
+
+    monkeypatch.setattr(PostgresSession, "row", ask_or_commit)
+
+    assert store.claim(claim(slot(1))).verdict == Go(attempt=1)
 
 
 def test_a_run_that_is_told_afterwards_hides_no_fence(store: Store, job: psycopg.Connection) -> None:

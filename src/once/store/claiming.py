@@ -91,13 +91,18 @@ def expire(session: Session, claim: Claim) -> None:
 
 
 def _touch_newest(session: Session, values: Values) -> int | None:
-    """The number of the newest claimed run if a transaction holds its fence; it was touched otherwise."""
+    """The number of the newest claimed run if a transaction holds its fence; it was touched otherwise.
+
+    A beat or an end that is just being written holds the row, too, and is over in a moment.
+    """
     newest = session.row("newest_claimed", values)
     if newest is None:
         return None
     named = {**values, "number": newest["number"]}
     if session.row("lock_run", named) is None:
-        return int(newest["number"])
+        session.row("let_a_moment_pass")
+        if session.row("lock_run", named) is None:
+            return int(newest["number"])
     session.write("touch_run", named)
     return None
 

@@ -266,6 +266,10 @@ WHERE run.task = %(task)s
     AND run.number = %(number)s
 FOR UPDATE SKIP LOCKED;
 
+-- name: let_a_moment_pass
+-- Longer than a commit takes.
+SELECT pg_sleep(0.1);
+
 -- name: touch_run
 -- A real write of the same values: a later fence under REPEATABLE READ must fail on this row.
 UPDATE once.run

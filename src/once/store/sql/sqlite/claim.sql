@@ -262,6 +262,10 @@ FROM run
 WHERE run.task = :task
     AND run.number = :number;
 
+-- name: let_a_moment_pass
+-- Nobody else writes meanwhile.
+SELECT 1;
+
 -- name: touch_run
 -- There is no fence here, so nobody has to notice.
 SELECT 1;
