@@ -88,6 +88,23 @@ def test_a_read_only_server_is_the_wrong_server(
     assert not (host.root / "ran").exists()
 
 
+def test_a_claim_that_waits_for_a_standby_is_not_kept_without_it(
+    own_host: Host, own_server: OwnServer, this_minute: MinuteSlot
+) -> None:
+    """Called off, it would be there for the next try to find, and gone after a failover."""
+    with psycopg.connect(own_server.address(), autocommit=True) as owner:
+        owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+    own_server.stop()
+    own_server.start()
+    ran = own_host.once(*run_line(this_minute, "--db-wait", "1s"), "--", "touch", "ran")
+    waiting = own_server.ask("SELECT query FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    known = own_server.ask("SELECT number FROM once.run")
+
+    refused(ran, 75, "no answer within")
+    assert (waiting, known) == ([("COMMIT",)], [])
+    assert not (own_host.root / "ran").exists()
+
+
 def test_of_several_hosts_the_dead_ones_are_passed_over(lone_host: Host, server: Server, database: str) -> None:
     """As psql does it."""
     address = f"postgresql://{server.user}@127.0.0.1:1,{server.host}:{server.port}/{database}"

@@ -19,6 +19,12 @@ from once.store.session import Row
 
 Values = Mapping[str, object] | None
 
+CALLED_OFF = frozenset(("look", "beat"))
+"""What starts and holders ask over and over, and lose nothing by when it is called off.
+
+No other write is: one that waits for a synchronous standby would then be kept without it, and be told as written.
+"""
+
 WRITTEN_BY_ROLES = "once.task, once.schedule, once.run, once.pause, once.sighting, once.event"
 
 
@@ -108,13 +114,13 @@ class PostgresSession:
         self._statements = statements(database.dialect)
 
     def rows(self, statement: str, values: Values = None) -> list[Row]:
-        return cast("list[Row]", self._run(self._statements[statement], values).fetchall())
+        return cast("list[Row]", self._named(statement, values).fetchall())
 
     def row(self, statement: str, values: Values = None) -> Row | None:
-        return self._run(self._statements[statement], values).fetchone()
+        return self._named(statement, values).fetchone()
 
     def write(self, statement: str, values: Values = None) -> int:
-        return self._run(self._statements[statement], values).rowcount
+        return self._named(statement, values).rowcount
 
     def script(self, sql: str) -> None:
         self._run(sql, None, binary=False)
@@ -126,7 +132,13 @@ class PostgresSession:
             self._database.close()
             raise Unreachable(store=self._database.name, why=f"it answered COMMIT with {answer}")
 
-    def _run(self, sql: str, values: Values, *, binary: bool = True) -> psycopg.Cursor[DictRow]:
+    def _named(self, statement: str, values: Values) -> psycopg.Cursor[DictRow]:
+        return self._run(self._statements[statement], values, calls_off=statement in CALLED_OFF)
+
+    def _run(
+        self, sql: str, values: Values, *, binary: bool = True, calls_off: bool = False
+    ) -> psycopg.Cursor[DictRow]:
+        self._connection.calls_off = calls_off
         try:
             return self._connection.execute(sql, values, binary=binary)
         except psycopg.Error as error:

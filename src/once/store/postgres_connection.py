@@ -52,9 +52,13 @@ class NoAnswer(psycopg.OperationalError):
 
 
 class BoundedConnection(psycopg.Connection[DictRow]):
-    """Raises NoAnswer when a statement has no answer within so many seconds; what became of it is then unknown."""
+    """Raises NoAnswer when a statement has no answer within so many seconds; what became of it is then unknown.
+
+    `calls_off`: the server is then told that nobody waits for it any more.
+    """
 
     answer_within = 10.0
+    calls_off = False
 
     @classmethod
     def to(cls, conninfo: str, *, answer_within: timedelta) -> Self:
@@ -89,7 +93,8 @@ class BoundedConnection(psycopg.Connection[DictRow]):
         except StopIteration as done:
             value: RV = done.value
             return value
-        self._call_off()
+        if self.calls_off:
+            self._call_off()
         raise NoAnswer(f"no answer within {self.answer_within:g} s")
 
     def _call_off(self) -> None:
