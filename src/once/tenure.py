@@ -122,11 +122,17 @@ class Tenure:
         keeper.stop()
         # Recorded already: an answer was lost, or another start has delivered it. Admission asks if the slot is free.
         self.is_to_be_repeated = ending.retry_at is not None and recorded in (Recorded.AS_ENDED, Recorded.ALREADY)
-        if self.is_to_be_repeated:
+        if self.is_to_be_repeated or self._may_precede_another:
             keeper.wait_for_end()
         if recorded is not None and ending.outcome is Outcome.SUCCEEDED:
             self._forget()
         return watched
+
+    @property
+    def _may_precede_another(self) -> bool:
+        """Whether this process may go on to another slot, and so to another fork."""
+        wish = self._start.claim.wish
+        return wish.catches_up or wish.rerun
 
     def _kill_unkept(self, command: Command, why: str) -> None:
         command.kill()

@@ -29,7 +29,7 @@ ARGS = (
     "--lease", "5s", "-v", "--", "sh", "-c",
 )  # fmt: skip
 UNTIL_LET_GO = "until [ -e let_go ]; do sleep 0.05; done"
-INSIDE = 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"'
+INSIDE = 'echo "$0" > /proc/sys/kernel/hostname && mount -t tmpfs none /var/lib && exec "$@"'
 
 
 class Policy(StrEnum):

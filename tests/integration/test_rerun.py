@@ -18,7 +18,7 @@ import pytest
 
 from once import host
 from once.clock import SystemClock
-from once.run import Holder, Outcome, Run
+from once.run import Holder, Line, Outcome, Run
 from once.store.connect import open_store
 from tests.integration.conftest import BY, DAY, Once, Record, items
 
@@ -75,8 +75,9 @@ class TestASlot:
 
     def test_its_command_is_found_behind_any_number_of_excuses(self, record: Record, once: Once) -> None:
         """Those are rows, and no starts."""
+        record.line = Line("0 * * * *", "UTC")
         record.run(0, status=3, command=TELL)
-        coming = f"{datetime.now(UTC) + 1500 * DAY:%Y-%m-%dT%H:%M:%SZ}"
+        coming = f"{datetime.now(UTC) + 60 * DAY:%Y-%m-%dT%H:%M:%SZ}"
         assert once("excuse", "report", "--since", "1m", "--until", coming)[0] == 0
         status, _, err = once("rerun", "report", "--slot", at(record), "--yes")
 
