@@ -13,7 +13,9 @@ from once.run import Holder
 if TYPE_CHECKING:
     from once.event import Operator
 
-CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container")
+CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container", "dev/termination-log")
+"""The last is in every container of a pod, also in one whose cron has dropped the variables."""
+
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
 NO_LOGIN = 2**32 - 1
 """What the kernel says of processes that nobody's login has started: cron's, a container's."""

@@ -233,6 +233,21 @@ class TestBrokenConnections:
 
             assert store.claim(claim()).verdict == Go(attempt=1)
 
+    def test_a_service_may_say_which_server_will_do(
+        self,
+        server: Server,
+        database: str,
+        opened: Callable[..., Store],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """As an address may: our default is for those that say nothing."""
+        where = f"host={server.host}\nport={server.port}\nuser={server.user}\ndbname={database}"
+        (tmp_path / "services").write_text(f"[ops]\n{where}\ntarget_session_attrs=standby\n")
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        with pytest.raises(Unreachable, match="not in hot standby mode"):
+            opened("service=ops").connect()
+
     @pytest.mark.parametrize("address", ["service=ops", "dbname=ops"])
     def test_the_hosts_of_a_service_are_looked_up_by_us(
         self, address: str, opened: Callable[..., Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ def test_a_plain_host_keeps_its_own_record(settings: Settings, bare_host: Path) 
     assert default_address(settings, {}, root=str(bare_host)) == "local"
 
 
-@pytest.mark.parametrize("file", [".dockerenv", "run/.containerenv"])
+@pytest.mark.parametrize("file", [".dockerenv", "run/.containerenv", "dev/termination-log"])
 def test_a_container_never_falls_back(settings: Settings, bare_host: Path, file: str) -> None:
     """Each replica would win against nobody, and its record would go with it."""
     path = bare_host / file

@@ -41,6 +41,9 @@ DEFAULTS = {
 
 BY_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS"}
 
+TOLD_BY_SERVICES = ("host", "hostaddr", "port", "connect_timeout", "target_session_attrs")
+"""Where a service is, and what it says that we would say otherwise; libpq's own default, `any`, is not its word."""
+
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 INFINITE = 2**63 - 1
 FIRST = datetime(1, 1, 1, tzinfo=UTC)
@@ -119,7 +122,7 @@ def _where_the_service_is(conninfo: str) -> dict[str, str]:
     told = pq.PGconn.connect_start(make_conninfo(conninfo, sslmode="-").encode())
     found = {option.keyword.decode(): option.val.decode() for option in told.info if option.val}
     told.finish()
-    return {key: found[key] for key in ("host", "hostaddr", "port") if key in found}
+    return {key: found[key] for key in TOLD_BY_SERVICES if found.get(key, "any") != "any"}
 
 
 def _ready(descriptor: int, wanted: Wait, seconds: float) -> Ready:
