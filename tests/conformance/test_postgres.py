@@ -40,6 +40,14 @@ OURS = "FROM pg_stat_activity WHERE application_name = 'once' AND datname = curr
 
 
 @pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of services, to be written."""
+    path = tmp_path / "services"
+    monkeypatch.setenv("PGSERVICEFILE", str(path))
+    return path
+
+
+@pytest.fixture
 def opened() -> Iterator[Callable[..., Store]]:
     """Opens an address, and closes it after the test."""
     stores: list[Store] = []
@@ -217,44 +225,31 @@ class TestBrokenConnections:
         assert store.claim(claim()).verdict == Go(attempt=1)
 
     def test_of_the_hosts_of_a_service_the_one_that_answers(
-        self,
-        server: Server,
-        database: str,
-        opened: Callable[..., Store],
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
+        self, server: Server, database: str, opened: Callable[..., Store], services: Path
     ) -> None:
         """Though the first takes the connection and says nothing."""
-        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
         with socket.create_server(("127.0.0.1", 0)) as silent:
             hosts = f"host=127.0.0.1,{server.host}\nport={silent.getsockname()[1]},{server.port}"
-            (tmp_path / "services").write_text(f"[ops]\n{hosts}\nuser={server.user}\ndbname={database}\n")
+            services.write_text(f"[ops]\n{hosts}\nuser={server.user}\ndbname={database}\n")
             store = opened("service=ops connect_timeout=2")
 
             assert store.claim(claim()).verdict == Go(attempt=1)
 
     def test_a_service_may_say_which_server_will_do(
-        self,
-        server: Server,
-        database: str,
-        opened: Callable[..., Store],
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
+        self, server: Server, database: str, opened: Callable[..., Store], services: Path
     ) -> None:
         """As an address may: our default is for those that say nothing."""
         where = f"host={server.host}\nport={server.port}\nuser={server.user}\ndbname={database}"
-        (tmp_path / "services").write_text(f"[ops]\n{where}\ntarget_session_attrs=standby\n")
-        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        services.write_text(f"[ops]\n{where}\ntarget_session_attrs=standby\n")
         with pytest.raises(Unreachable, match="not in hot standby mode"):
             opened("service=ops").connect()
 
     @pytest.mark.parametrize("address", ["service=ops", "dbname=ops"])
     def test_the_hosts_of_a_service_are_looked_up_by_us(
-        self, address: str, opened: Callable[..., Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, address: str, opened: Callable[..., Store], services: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """In libpq it would hold up every thread, and name servers that are away take long."""
-        (tmp_path / "services").write_text("[ops]\nhost=db1.invalid\n")
-        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        services.write_text("[ops]\nhost=db1.invalid\n")
         monkeypatch.setenv("PGSERVICE", "ops")
         looked_up = []
 

@@ -15,6 +15,7 @@ from once.clock import Fired, SystemClock
 from once.command import Command, Exited
 from once.errors import CannotStart, CommandNotFound, Unreachable
 from once.journal import Journal
+from once.keeper import Keeper
 from once.lease import Lease
 from once.run import Outcome, Run
 from once.signals import Arrivals
@@ -22,6 +23,7 @@ from once.start import Patience, Ports, Start
 from once.store.base import Claim, Store
 from once.store.connect import open_store
 from once.tenure import Tenure, command_environ
+from once.unguarded import Unguarded
 from once.voice import Voice
 from tests.integration.test_admission import Unsteady, claim
 from tests.unit.fakes import FakeClock, FakeCommand
@@ -55,8 +57,8 @@ class Scene:
         self.spawned.append((argv, env))
         return self.command
 
-    def serve(self, store: Store | None = None, **changes: object) -> int:
-        ports = Ports(
+    def ports(self) -> Ports:
+        return Ports(
             open_store=self.open,
             clock=self.clock,
             spawn=self.spawn,
@@ -64,8 +66,10 @@ class Scene:
             journal=Journal(str(self.directory / "journal")),
             voice=Voice("once lock", "t", quiet=True),
         )
+
+    def serve(self, store: Store | None = None, **changes: object) -> int:
         start = start_of(self.claim).replaced(**changes)
-        return Tenure(start, ports, store or self.store, self.admitted).serve()
+        return Tenure(start, self.ports(), store or self.store, self.admitted).serve()
 
     def run(self) -> Run:
         (run,) = self.store.runs("t")
@@ -181,6 +185,33 @@ def test_a_journal_that_cannot_be_written_changes_no_status(scene: Scene) -> Non
     status = scene.serve(Unsteady(scene.store, *["finish"] * 1000))
 
     assert status == 0
+
+
+@pytest.mark.parametrize(("wish", "waits"), [({}, False), ({"catches_up": True}, True), ({"rerun": True}, True)])
+def test_whoever_may_fork_again_waits_for_the_keepers_end(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, *, wish: dict[str, bool], waits: bool
+) -> None:
+    """A beat that hangs would live beside the next slot's fork; who exits does not wait for it."""
+    waited: list[Keeper] = []
+
+    def wait_for_end(keeper: Keeper) -> None:
+        waited.append(keeper)
+
+    monkeypatch.setattr(Keeper, "wait_for_end", wait_for_end)
+    scene.serve(claim=scene.claim.replaced(wish=scene.claim.wish.replaced(**wish)))
+
+    assert bool(waited) is waits
+
+
+def test_of_an_unguarded_run_a_database_that_stays_away_is_asked_once(scene: Scene) -> None:
+    """It was waited for before the command began."""
+    store = Unsteady(scene.store, *["record_unguarded"] * 10)
+    away = Unreachable(store="db1/ops", why="no answer")
+    status = Unguarded(start_of(scene.claim), scene.ports(), store).serve(away)
+
+    assert status == 0
+    assert store.asked.count("record_unguarded") == 1
+    assert len(list((scene.directory / "journal").glob("*.json"))) == 1
 
 
 def test_what_an_outer_once_has_set_is_not_handed_on(scene: Scene) -> None:

@@ -1,9 +1,9 @@
 """Everything that has to be signalled together with the command.
 
-A command in a group of its own is that group. One that shares the terminal with `once` is told by descent: what
-comes from `once` (its orphans do too, since `once` is their subreaper) and is in the shared group, or in one that
-the command has made for itself, as an interactive shell does. The shared group itself is never signalled: `once` is
-in it, and the rest of a pipeline.
+A command in a group of its own is that group, and what it has begun in further ones. One that shares the terminal
+with `once` is told by descent: what comes from `once` (its orphans do too, since `once` is their subreaper) and is in
+the shared group, or in one that the command has made for itself, as an interactive shell does. The shared group
+itself is never signalled: `once` is in it, and the rest of a pipeline.
 
 A stranger may get the number of a group that is gone, but not in our session; a member may become another user's
 (sudo), and then cannot be told: that is said at the start, and not an error here.
@@ -28,9 +28,9 @@ UNCAUGHT = frozenset((signal.SIGSTOP, signal.SIGKILL))
 class Own:
     """A command that leads a group of its own.
 
-    A timeout(1) in a script, or a shell with job control, makes further groups, and passes on what asks it to end. What
-    it cannot catch, a freeze for one, is sent to all that the command has begun in our session; a daemon has left it.
-    So is everything when the group is gone, and with it whoever would pass it on.
+    A timeout(1) in a script, or a shell with job control, makes further groups, and passes on what asks it to end. A
+    freeze or a kill it cannot catch: that is sent to all that the command has begun in our session, which a daemon has
+    left. When the group is gone nobody passes anything on, and then they are sent whatever there is to send.
     """
 
     def __init__(self, leader: int) -> None:

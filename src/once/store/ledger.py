@@ -88,13 +88,12 @@ class Ledger:
             before, left = found[-1]["number"], left - page
 
     def run(self, task: str, number: int | None = None) -> Run | None:
-        session = self._database.session()
         if number is None:
-            newest = session.row("newest_started", {"task": task})
+            newest = self.newest([task]).get(task)
             if newest is None:
                 return None
-            number = newest["number"]
-        row = session.row("run", {"task": task, "number": number})
+            number = newest.number
+        row = self._database.session().row("run", {"task": task, "number": number})
         return rows.run(row) if row else None
 
     def prune(

@@ -19,13 +19,8 @@ def group_of(wrapped: Wrapped) -> list[int]:
     return [pid for pid in members(wrapped.process.pid) if pid != wrapped.process.pid]
 
 
-def test_a_frozen_group_does_no_work_until_it_is_thawed(supervise: Supervise, tmp_path: Path) -> None:
-    """A witness that two processes of the group write to stands still meanwhile, and grows afterwards."""
-    witness = tmp_path / "witness"
-    wrapped = supervise("sh", "-c", WORKER.format(witness=witness))
-    until(lambda: witness.exists() and witness.stat().st_size > 0 and len(group_of(wrapped)) == 2)
-    wrapped.order("freeze")
-    until(lambda: all(stat_of(pid)[0] == "T" for pid in group_of(wrapped)))
+def assert_it_works_only_when_thawed(wrapped: Wrapped, witness: Path) -> None:
+    """What is frozen writes nothing while its supervisor answers a hundred times; thawed it does. Then it is killed."""
     before = witness.stat().st_size
     for _ in range(100):
         wrapped.order("gone")
@@ -35,6 +30,17 @@ def test_a_frozen_group_does_no_work_until_it_is_thawed(supervise: Supervise, tm
     assert after == before
     assert until(lambda: witness.stat().st_size > before)
     wrapped.order("kill")
+
+
+def test_a_frozen_group_does_no_work_until_it_is_thawed(supervise: Supervise, tmp_path: Path) -> None:
+    """A witness that two processes of the group write to stands still meanwhile, and grows afterwards."""
+    witness = tmp_path / "witness"
+    wrapped = supervise("sh", "-c", WORKER.format(witness=witness))
+    until(lambda: witness.exists() and witness.stat().st_size > 0 and len(group_of(wrapped)) == 2)
+    wrapped.order("freeze")
+    until(lambda: all(stat_of(pid)[0] == "T" for pid in group_of(wrapped)))
+
+    assert_it_works_only_when_thawed(wrapped, witness)
     assert wrapped.end()["exit"] == 137
 
 
@@ -46,15 +52,8 @@ def test_what_has_made_a_group_of_its_own_is_frozen_and_killed_too(supervise: Su
     until(lambda: witness.exists() and witness.stat().st_size > 0)
     wrapped.order("freeze")
     until(lambda: [stat_of(pid)[:1] for pid in group_of(wrapped)] == [["T"]] * 3)
-    before = witness.stat().st_size
-    for _ in range(100):
-        wrapped.order("gone")
-    after = witness.stat().st_size
-    wrapped.order("thaw")
 
-    assert after == before
-    assert until(lambda: witness.stat().st_size > before)
-    wrapped.order("kill")
+    assert_it_works_only_when_thawed(wrapped, witness)
     assert wrapped.end()["exit"] == 137
     assert until(lambda: not members(wrapped.process.pid))
 

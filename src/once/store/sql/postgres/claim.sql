@@ -239,17 +239,9 @@ FROM ended
 WHERE run.task = %(task)s
     AND run.number = ended.number;
 
--- name: newest_started
--- The newest run that was started, whatever became of it.
-SELECT run.number
-FROM once.run
-WHERE run.task = %(task)s
-    AND run.outcome NOT IN ('skipped', 'excused')
-ORDER BY run.number DESC
-LIMIT 1;
-
 -- name: newest_claimed
--- The newest run that was claimed. One that ran unguarded is told later, under a higher number, and never had a fence.
+-- The newest run that was started by a claim, whatever became of it. One that ran unguarded never had a fence, and is
+-- told later, under a higher number.
 SELECT run.number
 FROM once.run
 WHERE run.task = %(task)s
