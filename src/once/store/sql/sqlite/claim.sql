@@ -237,8 +237,7 @@ WHERE run.task = :task
     END;
 
 -- name: newest_claimed
--- The newest run that was started by a claim, whatever became of it. One that ran unguarded never had a fence, and is
--- told later, under a higher number.
+-- The newest run that was claimed. One that ran unguarded is told later, under a higher number, and never had a fence.
 SELECT run.number
 FROM run
 WHERE run.task = :task
