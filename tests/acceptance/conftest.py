@@ -24,6 +24,9 @@ ONCE = Path(sys.executable).with_name("once")
 PATIENCE = 60.0
 """Seconds after which an event that does not come is a failure. Nothing is asserted about how soon it comes."""
 
+OUTLASTS_A_START = "12s"
+"""A lease or a pause whose end is waited for, after starts that must come before it, on a loaded machine too."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import Host, MinuteSlot, Ran, alive, ended, until
+from tests.acceptance.conftest import OUTLASTS_A_START, Host, MinuteSlot, Ran, alive, ended, until
 from tests.acceptance.test_one_slot import run_line
 
 FAILS_TWICE = 'echo x >> tries; [ $(wc -l < tries) -ge 3 ] || exit $((10 + ONCE_ATTEMPT)); echo "attempt $ONCE_ATTEMPT"'
@@ -62,7 +62,7 @@ def test_a_record_that_goes_away_before_the_next_attempt_does_not_take_the_statu
     lone_host: Host, this_minute: MinuteSlot, tmp_path: Path
 ) -> None:
     """The command has run: neither 75 nor 125 would be true."""
-    line = run_line(this_minute, "--attempts", "2", "--retry-delay", "3s", "--db-wait", "1s")
+    line = run_line(this_minute, "--attempts", "2", "--retry-delay", OUTLASTS_A_START, "--db-wait", "1s")
     holder = lone_host.start(*line, "--", "sh", "-c", "exit 3")
     until(lambda: [run["outcome"] for run in lone_host.runs("report")] == ["failed"])
     (tmp_path / "lone.db").rename(tmp_path / "away.db")

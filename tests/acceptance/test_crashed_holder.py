@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from tests.acceptance.conftest import Host, MinuteSlot, until
+from tests.acceptance.conftest import OUTLASTS_A_START, Host, MinuteSlot, until
 from tests.acceptance.test_one_slot import run_line
 
 
@@ -16,7 +16,7 @@ def test_a_killed_holder_is_stuck_after_its_lease_and_its_slot_is_taken_over(
 
     Killed before its command was started or after, the row is the same.
     """
-    line = run_line(this_minute, "--lease", "5s", "--attempts", "2")
+    line = run_line(this_minute, "--lease", OUTLASTS_A_START, "--attempts", "2")
     holder = host.start(*line, "--", "sh", "-c", "echo up; exec sleep 600")
     assert holder.stdout
     holder.stdout.readline()
