@@ -13,9 +13,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Many tests wait for a process more than they compute, and the slow ones for cron's minutes.
-WORKERS ?= 3
-SLOW_WORKERS ?= 4
+# Many tests wait for a process, a lease or cron's minutes more than they compute.
+WORKERS ?= 4
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -38,7 +37,7 @@ test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n $(SLOW_WORKERS) -m slow --durations 10 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --durations 10 $(PYTEST_ARGS)
 
 test-long: $(VENV)/installed-test
 	ONCE_LIVES=10000 $(BIN)/python -m pytest -n $(WORKERS) -m slow tests/conformance/test_interleavings.py $(PYTEST_ARGS)
