@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 
+from once.errors import Busy
 from once.event import Operator
 from once.run import Hold, Outcome
 from once.store.base import Beat, Cancelled, Claim, Claimed, Recorded, Store
@@ -78,7 +79,7 @@ class Halting:
 
 
 class Meanwhile:
-    """Somebody else's act, in a thread and on a connection of its own."""
+    """Somebody else's act, in a thread and on a connection of its own; tried again when it waited for too long."""
 
     def __init__(self, bench: Bench, act: Callable[[], Any]) -> None:
         self._bench = bench
@@ -102,9 +103,14 @@ class Meanwhile:
 
     def _run(self) -> None:
         try:
-            self.answer = self._act()
+            self.answer = self._patiently()
         except Exception as error:  # noqa: BLE001 — told by end()
             self.answer = error
+
+    def _patiently(self) -> Any:
+        while True:
+            with suppress(Busy):
+                return self._act()
 
 
 @contextmanager
