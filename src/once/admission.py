@@ -6,11 +6,10 @@ long as `db_wait`; the token is made once, so that a claim whose answer was lost
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 
-from once.clock import Clock, Fired
+from once.clock import Clock, Fired, jittered
 from once.errors import ClockOff, OnceError, TaskNameTaken, Unreachable
 from once.instants import in_words, rfc3339
 from once.journal import Journal
@@ -237,4 +236,4 @@ class _Pauses:
     def next(self) -> float:
         self.fresh = False
         pause, self._next = self._next, min(self._next * 1.5, self._longest)
-        return pause * (0.5 + os.urandom(1)[0] / 255)
+        return jittered(pause)

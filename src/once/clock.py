@@ -15,6 +15,9 @@ from once.noun import Noun
 
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
+LONGEST_WAIT = 1.0
+"""Seconds. The timeouts of poll(2) and of threads do not count suspend, so no single wait may be long."""
+
 OLDEST_START = 5.0
 """Seconds. A shell that works for an hour and then execs `once` hands down its age; more than this is not start-up."""
 
@@ -46,6 +49,11 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
+
+
+def jittered(seconds: float) -> float:
+    """Half to one and a half times as long, at random, so that a fleet of hosts does not act in step."""
+    return seconds * (0.5 + os.urandom(1)[0] / 255)
 
 
 class Fired(Noun):

@@ -15,6 +15,9 @@ LONGEST = timedelta(days=36525)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+INSTANT = timedelta.resolution
+"""The least time between two instants: `at - INSTANT` is the last one before `at`."""
+
 MILLISECOND, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

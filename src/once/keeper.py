@@ -6,16 +6,12 @@ It beats every fifth of the lease, sooner after a failure, and at once when aske
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 
-from once.clock import Clock
+from once.clock import LONGEST_WAIT, Clock, jittered
 from once.lease import Lease
 from once.store.base import Beat
-
-LONGEST_WAIT = 1.0
-"""Seconds. Timeouts do not count suspend, so none may be long."""
 
 
 class Keeper:
@@ -81,5 +77,4 @@ class Keeper:
 
     def _soon(self) -> float:
         """Seconds until the next try after a failure: a quarter of the usual distance, at most 5 s, with jitter."""
-        usual = min(self.lease.beat_every.total_seconds() / 4, 5.0)
-        return usual * (0.5 + os.urandom(1)[0] / 255)
+        return jittered(min(self.lease.beat_every.total_seconds() / 4, 5.0))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from once.reports.due import INSTANT, Due
+from once.instants import INSTANT
+from once.reports.due import Due
 from once.reports.gaps import Gap, gaps
 from once.run import Task
 from once.store.base import Store

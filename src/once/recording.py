@@ -5,12 +5,11 @@ Nothing here changes the exit status of the command, and nothing here raises.
 
 from __future__ import annotations
 
-import os
 import signal
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from once.clock import Clock
+from once.clock import Clock, jittered
 from once.command import Output
 from once.entry import Entry
 from once.errors import OnceError, TaskNameTaken
@@ -23,6 +22,9 @@ from once.voice import Voice
 
 TRIES_FOR = 10.0
 """Seconds that the end of a run waits for the database before it is left to the journal."""
+
+TRIES_EVERY = 1.0
+"""Seconds, on average."""
 
 TIMED_OUT, LEASE_LOST = 124, 123
 TAIL_OF_A_SUCCESS = 1024
@@ -110,7 +112,7 @@ class Recorder(Noun):
                 if never or (self.lasting and self.clock.boottime() >= give_up_at):
                     self._give_up(entry, error, kept=kept)
                     return None
-                self.clock.sleep(0.5 + os.urandom(1)[0] / 255)
+                self.clock.sleep(jittered(TRIES_EVERY))
                 continue
             if kept and recorded is not Recorded.UNKNOWN:  # else it may be all that is left of the run
                 with suppress(OSError):  # it is delivered again, which changes nothing

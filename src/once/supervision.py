@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
-from datetime import timedelta
 from typing import Protocol
 
-from once.clock import Clock
+from once.clock import LONGEST_WAIT, Clock
 from once.command import Command, Exited, Limits, PastLease, Signalled
 from once.errors import OnceError
 from once.lease import Lease
@@ -18,9 +17,6 @@ from once.noun import Noun
 from once.signals import STOPPING
 from once.store.base import Beat
 from once.voice import Voice
-
-LONGEST_POLL = 1.0
-"""Seconds. Timeouts of poll do not count suspend, so none may be long."""
 
 LONGEST_FREEZE = 3600.0
 """Seconds that a command stays frozen without an answer before it is given up."""
@@ -99,7 +95,7 @@ class Supervision:
         left = [at - now for at in (self._kill_at, self._limit_at) if at is not None and at > now]
         if self._frozen_since is None and self._lost is None and self._limits.past_lease is PastLease.FREEZE:
             left.append(self._keeper.lease.trusted_until - now)
-        return max(0.0, min([LONGEST_POLL, *left]))
+        return max(0.0, min([LONGEST_WAIT, *left]))
 
     @property
     def _limit_at(self) -> float | None:
@@ -156,9 +152,8 @@ class Supervision:
         if self._frozen_since is None:
             return
         self._child.thaw()
-        frozen_for = timedelta(seconds=round(now - self._frozen_since))
+        self._voice.say(f"the lease is still ours: the command goes on after {now - self._frozen_since:.0f} s")
         self._frozen_since = None
-        self._voice.say(f"the lease is still ours: the command goes on after {frozen_for.total_seconds():.0f} s")
 
     def _give_up(self, reason: str) -> None:
         if self._lost is not None:
@@ -198,13 +193,13 @@ class Supervision:
     def _mind_the_grace(self, now: float) -> None:
         if self._kill_at is not None and now >= self._kill_at:
             self._kill()
-            self._kill_at = now + LONGEST_POLL
+            self._kill_at = now + LONGEST_WAIT
 
     def _kill(self) -> None:
         self._needed_kill = True
         self._child.kill()
         if self._kill_at is None:
-            self._kill_at = self._clock.boottime() + LONGEST_POLL
+            self._kill_at = self._clock.boottime() + LONGEST_WAIT
 
     def _end_the_group(self) -> None:
         """What the command left in its group has the rest of the grace, and of the lease, then is killed."""

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from once import wording
 from once.admission import Admitted
+from once.clock import LONGEST_WAIT
 from once.command import Command, Exited
 from once.errors import (
     CannotStart,
@@ -29,7 +30,7 @@ from once.recording import Recorder, ending_of, exit_status
 from once.run import Ending, Outcome, exit_status_of
 from once.start import Ports, Start
 from once.store.base import Beat, Recorded, Store
-from once.supervision import LONGEST_POLL, Supervision, Watched
+from once.supervision import Supervision, Watched
 
 
 class Tenure:
@@ -103,9 +104,7 @@ class Tenure:
         keeper = self._keeper(command, lease, started_at)
         try:
             keeper.start()
-        except (
-            RuntimeError
-        ) as error:  # no thread is to be had, and a command without beats would soon work past its lease
+        except RuntimeError as error:  # no thread to be had: without beats the command would soon work past its lease
             why = f"it could not be kept: {error}"
             self._kill_unkept(command, why)
             raise LeaseLost(task=self._hold.task, number=self._hold.number, why=why) from error
@@ -136,7 +135,7 @@ class Tenure:
 
     def _kill_unkept(self, command: Command, why: str) -> None:
         command.kill()
-        while not isinstance(event := command.wait(LONGEST_POLL), Exited):
+        while not isinstance(event := command.wait(LONGEST_WAIT), Exited):
             pass
         status, _signal = exit_status_of(event.wait_status)
         self._record_unbegun(Outcome.FAILED, f"killed: the lease was lost, {why}", status)

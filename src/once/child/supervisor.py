@@ -17,13 +17,10 @@ from once.child.launch import Launch
 from once.child.search import escapes
 from once.child.stream import Stream
 from once.child.written import Written
-from once.clock import BOOTTIME
+from once.clock import BOOTTIME, LONGEST_WAIT
 from once.command import Event, Exited, Signalled, Woken
 from once.signals import STOPPING, Arrivals
 from once.tail import Tail
-
-LONGEST_POLL = 1.0
-"""Seconds. Timeouts of poll do not count suspend, so none may be long."""
 
 UNKNOWN = 125 << 8
 """The wait status of a command whose own was taken by somebody else's waitpid: a failure, never a success."""
@@ -65,7 +62,7 @@ class Child:
         deadline = time.clock_gettime(BOOTTIME) + timeout
         while (event := self._next_event()) is None:
             left = deadline - time.clock_gettime(BOOTTIME)
-            self._turn(max(0.0, min(left, LONGEST_POLL)))
+            self._turn(max(0.0, min(left, LONGEST_WAIT)))
             if left <= 0:
                 return self._next_event()
         return event
@@ -127,7 +124,7 @@ class Child:
             left = deadline - time.clock_gettime(BOOTTIME)
             if left <= 0 or self._arrivals.take() in STOPPING:
                 break
-            self._turn(min(left, LONGEST_POLL))
+            self._turn(min(left, LONGEST_WAIT))
         return sum(stream.unsent for stream in self._streams)
 
     def close(self) -> None:

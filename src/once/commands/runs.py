@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 
 import click
 
@@ -11,10 +10,9 @@ from once.commands import acting, telling
 from once.commands.opening import place
 from once.commands.options import Number, as_json, database
 from once.errors import NoSuchTask
+from once.instants import EPOCH
 from once.render import Answer
 from once.run import task_name
-
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @click.command(short_help="The history of a task, newest first.")
@@ -38,7 +36,7 @@ def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answ
     if limit is None and not as_json and sys.stdout.isatty():
         limit = 20
     found = store.runs(name, limit=limit)
-    since = BEGINNING
+    since = EPOCH
     if limit is not None:
         found = iter(told := list(found))
         since = told[-1].claimed_at or since if len(told) == limit else since

@@ -8,18 +8,16 @@ pruned nothing can be told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from heapq import merge
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-from once.instants import at_unix_seconds, unix_seconds
+from once.instants import INSTANT, at_unix_seconds, unix_seconds
 from once.noun import Noun
 from once.run import Line, Task
 from once.schedule import Schedule
 from once.schedule.schedule import ON_TIME
 from once.schedule.slots import AT_A_TIME
-
-INSTANT = timedelta.resolution
 
 
 class InForce(Noun):

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from itertools import groupby, islice
 
-from once.instants import DAY, in_words
+from once.instants import DAY, INSTANT, in_words
 from once.noun import Noun
-from once.reports.due import INSTANT, Due, Stretch
+from once.reports.due import Due, Stretch
 from once.reports.stuck import Sign, Stuck
 from once.run import Outcome, Task
 

@@ -8,9 +8,10 @@ label `batch.kubernetes.io/job-name` by the downward API, so a late or repeated 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from once import errors
+from once.instants import EPOCH, MINUTE, SECOND
 
 JOB = re.compile(r".+-(?P<digits>[1-9][0-9]{7,9})")
 POD = re.compile(r"(?P<job>.+-[1-9][0-9]{7,9})-[bcdfghjklmnpqrstvwxz2456789]{5}")
@@ -18,7 +19,6 @@ POD = re.compile(r"(?P<job>.+-[1-9][0-9]{7,9})-[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 LABEL = "metadata.labels['batch.kubernetes.io/job-name']"
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_IN_MINUTES = datetime(2021, 1, 1, tzinfo=UTC)
 """Before Kubernetes 1.21. Eight digits below this are a date that somebody typed, such as 20250606."""
 FIRST_IN_SECONDS = datetime(2015, 1, 1, tzinfo=UTC)
@@ -44,7 +44,7 @@ def _instant_in(name: str) -> datetime | None:
     if not match:
         return None
     count = int(match["digits"])
-    for unit, first in ((timedelta(minutes=1), FIRST_IN_MINUTES), (timedelta(seconds=1), FIRST_IN_SECONDS)):
+    for unit, first in ((MINUTE, FIRST_IN_MINUTES), (SECOND, FIRST_IN_SECONDS)):
         if first - EPOCH <= count * unit < LAST - EPOCH:
             return EPOCH + count * unit
     return None

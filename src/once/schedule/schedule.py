@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from once import errors
-from once.instants import rfc3339
+from once.instants import INSTANT, rfc3339
 from once.noun import Noun
 from once.run import Line, Slot
 from once.schedule import dialect, zone_names
-from once.schedule.slots import BEGINNING, END, INSTANT, Interval, Timetable, WallClock
+from once.schedule.slots import BEGINNING, END, Interval, Timetable, WallClock
 
 EARLY_AT_MOST = timedelta(seconds=5)
 """How long before a slot a start may come and still be for it: timers and stepped clocks fire early."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from once.instants import EPOCH, SECOND, unix_seconds
+from once.instants import EPOCH, INSTANT, SECOND, unix_seconds
 from once.noun import Noun
 from once.schedule.pattern import Pattern
 from once.schedule.stretches import FIRST_YEAR, LAST_YEAR, Stretch, local, stretches_of
@@ -26,7 +26,6 @@ END = datetime(LAST_YEAR, 1, 1, tzinfo=UTC)
 """Before and after these no slot is looked for."""
 
 AT_A_TIME = 10_000
-INSTANT = timedelta.resolution
 
 
 class Timetable(Protocol):

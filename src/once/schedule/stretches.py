@@ -10,12 +10,11 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from once.instants import SECOND
 from once.noun import Noun
 
 STRIDE = timedelta(days=2)
 """Below the shortest time between two changes of offset in the tz database: four days (Freetown, September 1939)."""
-
-SECOND = timedelta(seconds=1)
 
 NEVER = datetime(1, 1, 1)  # noqa: DTZ001 -- local times are naive
 

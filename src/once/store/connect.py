@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from once.clock import Clock
 from once.errors import AddressInvalid
+from once.lease import ANSWERS_WITHIN
 from once.store.address import Address, Kind, read
 from once.store.base import Store
 from once.store.ledger import Ledger
 from once.store.session import Database
 
-ANSWERS_WITHIN = timedelta(seconds=10)
 FILE_NAME = "once.db"
 LONGEST_SECRET = 10_000
 

@@ -15,10 +15,11 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from once.clock import Clock
 from once.errors import Busy, NotInitialised, OnceError, StoreUnusable, Unreachable
+from once.instants import EPOCH
 from once.store import migrations, sqlite_file
 from once.store.queries import statements
 from once.store.session import Row
@@ -29,7 +30,6 @@ BUSY = timedelta(seconds=2)
 PATIENCE = timedelta(milliseconds=50)
 """How long SQLite itself waits for the file. It looks ever less often, so that one who waits long would lose it to
 newcomers for ever: it is asked again from the start, until BUSY has passed."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 HELD = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL))
