@@ -6,11 +6,9 @@ import zlib
 
 from once import wording
 from once.admission import TurnedAway
-from once.instants import in_words
 from once.lease import ANSWERS_WITHIN
 from once.start import Ports, Start
 from once.turn import Turn, status_elsewhere
-from once.verdict import Reason
 
 
 class Runner:
@@ -64,22 +62,16 @@ class Runner:
             self._ports.clock.sleep(longest * zlib.crc32(name.encode(errors="surrogateescape")) / 2**32)
 
     def _turned_away(self, answer: TurnedAway) -> int:
-        skip, claim, voice = answer.skip, self._start.claim, self._ports.voice
-        latest = None if claim.wish.rerun else answer.facts.latest
-        status = status_elsewhere(skip, latest) if self._start.mirrors else None
-        line = wording.skipped(skip, claim)
-        if answer.waited:
-            line = f"{line}, after a wait of {in_words(answer.waited)}"
-        if status and latest is not None and skip.reason not in wording.TAKEN | {Reason.CANCELLED}:
-            line = f"{line}; run {latest.number} {latest.outcome}"
-        if status:
-            voice.insist(f"{line}; status {status} says so")
-        elif status is None and claim.by_hand and self._start.skip_code:
+        """Say why nothing was run; the exit status. One taken over from elsewhere is always explained."""
+        claim, voice = self._start.claim, self._ports.voice
+        status = status_elsewhere(answer, claim.wish) if self._start.mirrors else None
+        line = wording.turned_away(answer.skip, claim, answer.facts, waited=answer.waited, status=status or 0)
+        if status or (status is None and claim.by_hand and self._start.skip_code):
             voice.insist(line)
+        elif answer.waited or wording.is_told(answer.skip, claim, answer.facts, recorded=answer.recorded):
+            voice.say(line)
         else:
-            is_told = wording.is_told(skip, claim, answer.facts, recorded=answer.recorded) or answer.waited
-            (voice.say if is_told else voice.mention)(line)
-        drift = wording.drift(skip, claim, answer.facts)
-        if drift:
+            voice.mention(line)
+        if drift := wording.drift(answer.skip, claim, answer.facts):
             (voice.say if wording.is_news(claim, answer.facts) else voice.mention)(drift)
         return self._start.skip_code if status is None else status

@@ -162,7 +162,7 @@ class Tenure:
         if watched.killed_as_lost:
             raise LeaseLost(task=self._hold.task, number=self._hold.number, why=watched.lost)
         if watched.timed_out:
-            self._ports.voice.insist(wording.timed_out(self._hold, self._start.limits))
+            self._ports.voice.insist(wording.timed_out(f"run {self._hold.number}", self._start.limits))
         return exit_status(watched)
 
     def _record_unbegun(self, outcome: Outcome, reason: str, status: int | None = None) -> None:

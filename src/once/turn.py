@@ -18,7 +18,7 @@ from once.instants import in_words
 from once.run import Outcome
 from once.start import Ports, Start
 from once.store.base import Store
-from once.verdict import Brief, Reason, Skip, Verdict
+from once.verdict import Reason, Verdict, Wish
 
 ENDED_BY_ONCE = {Outcome.LOST: 122, Outcome.TIMED_OUT: 124}
 """What stands for a run elsewhere whose own status says little, or is not known."""
@@ -109,15 +109,18 @@ class Turn:
         )
 
 
-def status_elsewhere(skip: Skip, latest: Brief | None = None) -> int | None:
+def status_elsewhere(answer: TurnedAway, wish: Wish) -> int | None:
     """The exit status of a start that mirrors what became of its slot elsewhere; None where nobody has run it.
 
-    `latest` is the slot's newest run: a policy that keeps this start from repeating a failure makes no success of it.
+    A policy that keeps this start from repeating a failure makes no success of it. A rerun asks for its own attempt,
+    so an earlier one that failed says nothing about it.
     """
+    skip = answer.skip
     if skip.reason is Reason.DONE:
         return 0
     if skip.reason is Reason.HELD:
         return NOT_KNOWN_YET
+    latest = None if wish.rerun else answer.facts.latest
     run = skip.run if skip.reason in (Reason.FAILED, Reason.CANCELLED) else latest
     if run is None or run.outcome not in UNDONE:
         return None

@@ -11,7 +11,6 @@ from once import wording
 from once.command import Command
 from once.entry import NOT_CLAIMED
 from once.errors import CannotStart, CommandNotExecutable, CommandNotFound, Unreachable
-from once.instants import in_words
 from once.lease import Lease
 from once.recording import Recorder, ending_of, exit_status
 from once.run import Ending, Hold, Outcome
@@ -65,7 +64,7 @@ class Unguarded:
         command.drain(float("inf"))
         command.close()
         if watched.timed_out:
-            self._ports.voice.insist(f"the command was stopped: it ran longer than {self._limit()}")
+            self._ports.voice.insist(wording.timed_out("the command", self._start.limits))
         return exit_status(watched)
 
     def _left_alone(self, why: str) -> int:
@@ -93,9 +92,6 @@ class Unguarded:
         duration = timedelta(seconds=watched.exited.at_boottime - began)
         self._record(ending_of(watched, output=command.output(), started_at=started_at, duration=duration))
         return watched
-
-    def _limit(self) -> str:
-        return in_words(self._start.limits.timeout or timedelta())
 
     def _record(self, ending: Ending) -> None:
         """A database that was waited for before the command began is asked once."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from once.command import Limits
 from once.instants import in_words, rfc3339
-from once.run import Hold, Line, Outcome, Slot
+from once.run import Line, Outcome, Slot
 from once.store.base import Claim
 from once.verdict import Brief, Facts, Go, Reason, Skip, Verdict, Wait
 
@@ -56,6 +56,19 @@ def skipped(skip: Skip, claim: Claim) -> str:
     )
     is_over = claim.wish.rerun and skip.reason in (Reason.DONE, Reason.SETTLED)
     return f"{line}; --again runs it all the same" if is_over else line.rstrip()
+
+
+def turned_away(skip: Skip, claim: Claim, facts: Facts, *, waited: timedelta, status: int) -> str:
+    """The line for a start that ran nothing. `status` is taken over from a run elsewhere; 0: nothing to explain."""
+    line = skipped(skip, claim)
+    if waited:
+        line = f"{line}, after a wait of {in_words(waited)}"
+    if not status:
+        return line
+    latest = facts.latest
+    if latest is not None and skip.reason not in TAKEN | {Reason.CANCELLED}:
+        line = f"{line}; run {latest.number} {latest.outcome}"
+    return f"{line}; hence exit status {status}"
 
 
 def is_told(skip: Skip, claim: Claim, facts: Facts, *, recorded: bool) -> bool:
@@ -120,10 +133,10 @@ def rehearsal(verdict: Verdict, claim: Claim) -> str:
     return f"would not run: {skipped(verdict, claim)}"
 
 
-def timed_out(hold: Hold, limits: Limits) -> str:
-    """Beside exit status 124."""
-    limit = in_words(limits.timeout) if limits.timeout is not None else "its limit"
-    return f"run {hold.number} was stopped: it ran longer than {limit}"
+def timed_out(what: str, limits: Limits) -> str:
+    """Beside exit status 124. `what` names the run."""
+    assert limits.timeout is not None
+    return f"{what} was stopped: it ran longer than {in_words(limits.timeout)}"
 
 
 def slot_text(claim: Claim) -> str:

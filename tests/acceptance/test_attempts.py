@@ -161,7 +161,7 @@ def test_a_standby_that_a_policy_keeps_from_repeating_a_failure_says_its_status(
     ran = lone_host.once(*line, "--", "echo", "ran")
 
     assert (ran.status, ran.out) == (3, b"")
-    assert ran.err.endswith("; run 1 failed; status 3 says so\n")
+    assert ran.err.endswith("; run 1 failed; hence exit status 3\n")
 
 
 def test_a_standby_that_may_not_wait_any_longer_says_75(lone_host: Host, this_minute: MinuteSlot) -> None:
