@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from once.errors import TaskNameTaken
 from once.noun import Noun
 from once.run import Ending, Hold, Holder, Line, Outcome, Slot
 from once.store.base import Claim, Recorded, Store
@@ -18,6 +19,10 @@ VERSION = 1
 
 NOT_CLAIMED = 0
 """The number of a run that never got one; no run has it."""
+
+
+REFUSED_FOR_GOOD = TaskNameTaken
+"""What a store says to a run that nobody claimed when it knows the task in another spelling: no later try succeeds."""
 
 
 class Entry(Noun):

@@ -14,8 +14,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from once.clock import Clock
-from once.entry import Entry, Unread, read, written
-from once.errors import Busy, TaskNameTaken
+from once.entry import REFUSED_FOR_GOOD, Entry, Unread, read, written
+from once.errors import Busy
 from once.noun import Noun
 from once.run import Outcome
 from once.store.base import Recorded, Store
@@ -153,13 +153,13 @@ class Journal:
 
 
 def _recorded(entry: Entry, store: Store, *, in_passing: bool) -> Recorded | None:
-    """What came of it; None when it is another's turn.
+    """What came of it; None for one that another transaction holds up, when it is delivered in passing.
 
-    A task that the store knows in another spelling would be refused for ever, and whatever waits behind it too.
+    What is refused for good counts as unknown, or whatever waits behind it would never be delivered.
     """
     try:
         return entry.record_in(store)
-    except TaskNameTaken:
+    except REFUSED_FOR_GOOD:
         return Recorded.UNKNOWN
     except Busy:
         if not in_passing:

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from once.clock import Clock, jittered
 from once.command import Output
-from once.entry import Entry
-from once.errors import OnceError, TaskNameTaken
+from once.entry import REFUSED_FOR_GOOD, Entry
+from once.errors import OnceError
 from once.journal import Journal
 from once.noun import Noun
 from once.run import Ending, Hold, Outcome, exit_status_of
@@ -108,8 +108,8 @@ class Recorder(Noun):
                 self.store.close()
                 if kept is None:
                     kept = self._keep(entry, error)
-                never = isinstance(error, TaskNameTaken)  # of a run that nobody claimed: no later try can succeed
-                if never or (self.lasting and self.clock.boottime() >= give_up_at):
+                is_final = isinstance(error, REFUSED_FOR_GOOD)
+                if is_final or (self.lasting and self.clock.boottime() >= give_up_at):
                     self._give_up(entry, error, kept=kept)
                     return None
                 self.clock.sleep(jittered(TRIES_EVERY))
