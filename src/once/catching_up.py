@@ -71,12 +71,10 @@ class CatchingUp:
     def _wanted(self) -> list[Slot]:
         try:
             return wanted(self._start, self._store)
-        except NotNow:  # the start's own slot tries as long as --db-wait says
-            self._store.close()
-            return []
         except OnceError as error:
-            self._ports.voice.say(f"nothing is caught up: {error}")
             self._store.close()
+            if not isinstance(error, NotNow):  # the start's own slot tries as long as --db-wait says, and tells
+                self._ports.voice.say(f"nothing is caught up: {error}")
             return []
 
 

@@ -64,9 +64,9 @@ def migrate(
     return [step for step in missing if _taken(database, step, clock=clock, tries_for=tries_for)]
 
 
-def grant(database: Database, grants: list[str], *, clock: Clock, tries_for: timedelta = TRIES_FOR) -> None:
+def grant(database: Database, grants: list[str], *, clock: Clock) -> None:
     """Run these statements, one grantor at a time: two would write the same row of the catalogue (XX000)."""
-    give_up_at = clock.boottime() + tries_for.total_seconds()
+    give_up_at = clock.boottime() + TRIES_FOR.total_seconds()
     while True:
         try:
             with database.transaction() as session:
