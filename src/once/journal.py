@@ -24,10 +24,9 @@ SUFFIX, BROKEN, UNKNOWN = ".json", ".broken", ".unknown"
 
 
 class Delivery(Noun):
-    """What a delivery came to: outcomes recorded, left for another store, and set aside because no row knows them."""
+    """What a delivery came to: the outcomes that were recorded, and those set aside because no row knows them."""
 
     recorded: tuple[Entry, ...] = ()
-    elsewhere: int = 0
     unknown: tuple[Entry, ...] = ()
 
 
@@ -118,7 +117,6 @@ class Journal:
         """
         recorded: list[Entry] = []
         unknown: list[Entry] = []
-        elsewhere = 0
         until = None if within is None else clock.boottime() + within.total_seconds()
         waiting = list(self.entries())
         identity = store.identity() if waiting else ""
@@ -126,7 +124,6 @@ class Journal:
             if until is not None and clock.boottime() > until:
                 break
             if not entry.is_for(store, identity=identity):
-                elsewhere += 1
                 continue
             answer = _recorded(entry, store, in_passing=within is not None)
             if answer is None:
@@ -138,7 +135,7 @@ class Journal:
                 else:
                     recorded.append(entry)
                     self.drop(entry)
-        return Delivery(recorded=tuple(recorded), elsewhere=elsewhere, unknown=tuple(unknown))
+        return Delivery(recorded=tuple(recorded), unknown=tuple(unknown))
 
     def _files(self) -> list[str]:
         try:

@@ -25,13 +25,12 @@ TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 class Settings(Noun):
     """What a host or user has set, before any flag.
 
-    `db` is None when nothing names a database, `db_from` says where the address stood. `unreadable` are the files
-    that are there but may not be read: they may have named a database. `state_dir_given`: whoever set it says that
-    what is written there lasts, also in a container.
+    `db` is None when nothing names a database. `unreadable` are the files that are there but may not be read: they may
+    have named a database. `state_dir_given`: whoever set the state directory says that what is written there lasts,
+    even in a container.
     """
 
     db: str | None = None
-    db_from: str = ""
     db_wait: timedelta | None = None
     lease: timedelta | None = None
     max_skew: timedelta | None = None
@@ -126,8 +125,6 @@ def _take(found: dict[str, Any], name: str, value: object, where: str) -> None:
     except (ValueError, TypeError, DurationInvalid) as error:
         named = where if where == _variable(name) else f"{where}: {name}"
         raise SettingInvalid(where=named, why=str(error)) from None
-    if name == "db":
-        found["db_from"] = where
 
 
 def _text(value: object) -> str:

@@ -42,10 +42,10 @@ def usual(durations: Sequence[timedelta]) -> timedelta | None:
     return sorted(durations)[-(-len(durations) * USUAL // 100) - 1]
 
 
-def may_be_too_long(run: Run, now: datetime, more: timedelta = MORE) -> bool:
+def may_be_too_long(run: Run, now: datetime) -> bool:
     """Whether it is worth asking how long its task used to take."""
     is_trusted = run.lease_until is not None and run.lease_until > now
-    return is_trusted and run.claimed_at is not None and now - run.claimed_at > more
+    return is_trusted and run.claimed_at is not None and now - run.claimed_at > MORE
 
 
 def stuck(
