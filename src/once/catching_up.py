@@ -104,4 +104,6 @@ def rehearsal(start: Start, store: Store) -> str:
     slots = wanted(start, store)
     if not slots:
         return "would catch up nothing"
+    if len(slots) == 1:
+        return f"would catch up slot {slots[0].local}"
     return f"would catch up {len(slots)} slots, from {slots[0].local} to {slots[-1].local}"

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from once import table
 from once.errors import OutputRefused
 from once.instants import in_words, rfc3339
+from once.voice import escaped
 
 STYLES = {
     "succeeded": "green",
@@ -190,8 +191,7 @@ def shown(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return line.encode(encoding(), errors="backslashreplace").decode(encoding())
+    return escaped(text).encode(encoding(), errors="backslashreplace").decode(encoding())
 
 
 def encoding() -> str:

@@ -71,7 +71,12 @@ class Supervision:
         if self._was_made_to_end(exited):
             self._end_the_group()
         return Watched(
-            exited, self._stopped_by, self._timed_out, self._lost, self._needed_kill, cancelled=self._cancelled
+            exited=exited,
+            stopped_by=self._stopped_by,
+            timed_out=self._timed_out,
+            lost=self._lost,
+            needed_kill=self._needed_kill,
+            cancelled=self._cancelled,
         )
 
     def _was_made_to_end(self, exited: Exited) -> bool:

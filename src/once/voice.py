@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from once.noun import Noun
-
-STDERR = 2
+from once.stdio import STDERR
 
 TAKEN_WHOLE = 4096
 """Bytes that a pipe takes at once if it polls as writable (pipe(7), PIPE_BUF)."""
@@ -45,17 +44,13 @@ class Voice(Noun):
 
 
 def write_line(line: str) -> None:
-    """One line to stderr, whole, whatever its characters; a closed or full stderr is nobody's failure.
+    """Write one line to stderr, whatever its characters. A stderr that is closed or full is not a failure.
 
-    Control characters are shown, not sent: what an operator gave as a reason must not drive anybody's terminal.
-
-    Written past Python's buffers in one call, so that lines of several hosts' logs do not mix. A reader who does not
-    read is not waited for: a command is watched over meanwhile, and its time limit, its lease go on.
+    Written past Python's buffers in one call, so that lines of several processes in one log do not mix. A reader who
+    does not read is given up after a moment: a command is being supervised meanwhile, and its time limit and its lease
+    go on.
     """
-    line = " ".join(line.splitlines())
-    if not line.isprintable():
-        line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
-    rest = line.encode(errors="backslashreplace") + b"\n"
+    rest = escaped(" ".join(line.splitlines())).encode(errors="backslashreplace") + b"\n"
     try:
         while rest and _has_room():
             rest = rest[os.write(STDERR, rest[:TAKEN_WHOLE]) :]
@@ -63,8 +58,15 @@ def write_line(line: str) -> None:
         return
 
 
+def escaped(text: str) -> str:
+    """The text with control characters as escapes: nothing that was recorded may drive the reader's terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def _has_room() -> bool:
-    """Whether a write to stderr will not block; after a moment's patience."""
+    """Whether a write to stderr will not block, now or within PATIENCE."""
     import select
 
     writable = select.poll()

@@ -26,7 +26,7 @@ ROOMS = {
     "errors": Room(0, 0),
     "noun": Room(0, 0),
     "signals": Room(0, 0),
-    "voice": Room(0, 0, ("noun",)),
+    "voice": Room(0, 0, ("noun", "stdio")),
     "stdio": Room(0, 0),
     "instants": Room(1, 1),
     "schedule": Room(1, 1, ("instants", "run")),

@@ -19,6 +19,7 @@ from once.render import Answer
 from once.reports import health
 from once.reports.health import Limits, State
 from once.run import task_name
+from once.voice import escaped
 
 ANSWERS_WITHIN = timedelta(seconds=3)
 CONNECTS_WITHIN = "2"
@@ -121,8 +122,7 @@ def _label(name: str) -> str:
 
 def _safe(text: str) -> str:
     """What stands before the bar is for people; nothing recorded may look like the bar, or end the line."""
-    bare = text.replace("|", "\N{BROKEN BAR}")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in bare)
+    return escaped(text.replace("|", "\N{BROKEN BAR}"))
 
 
 def _journal_item(waiting: int) -> list[dict[str, Any]]:

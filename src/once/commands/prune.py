@@ -10,6 +10,7 @@ import click
 
 from once import host
 from once.clock import SystemClock
+from once.commands.looking import many
 from once.commands.opening import place
 from once.commands.options import DURATION, as_json, database
 from once.errors import NoSuchTask, TaskBusy
@@ -79,7 +80,7 @@ def _page(store: Store, task: str, keep: timedelta, *, beyond: int, by: Operator
 
 def _line(item: dict[str, Any]) -> str:
     would = item["dry_run"]
-    runs = f"{item['runs']} run{'' if item['runs'] == 1 else 's'} {'would be' if would else ''}".rstrip()
+    runs = f"{many(item['runs'], 'run')} {'would be' if would else ''}".rstrip()
     through = item["settled_through"]
     settled = f"; no slot through {rfc3339(through)} {'would run' if would else 'runs'} again" if through else ""
     return f"{item['task']}: {runs} forgotten{settled}"

@@ -91,8 +91,8 @@ def _lines(run: Run, now: datetime, events: Sequence[Event]) -> list[str]:
         facts["late end"] = f"{run.late_outcome}, status {run.late_status}, {moment(run.late_at)}"
     if run.stop_asked is not None and run.outcome is Outcome.RUNNING:
         facts["asked"] = f"to stop: {run.stop_asked}"
-    lines = [f"{name + ':':<13}{_visible(value)}" for name, value in facts.items() if value != "-"]
-    lines += [f"{'by hand:':<13}{_visible(acting.event_line(event))}" for event in events]
+    lines = [f"{name + ':':<13}{value}" for name, value in facts.items() if value != "-"]
+    lines += [f"{'by hand:':<13}{acting.event_line(event)}" for event in events]
     return lines + _output(run)
 
 
@@ -113,12 +113,4 @@ def _output(run: Run) -> list[str]:
         return ["output:      none kept"]
     dropped = f", {run.tail_dropped} bytes before it dropped" if run.tail_dropped else ""
     text = run.tail.decode("utf-8", errors="replace").rstrip("\n").split("\n")
-    return [f"output:      {len(run.tail)} bytes{dropped}", *(f"  {_visible(line)}" for line in text)]
-
-
-def _visible(text: str) -> str:
-    """Nothing that was recorded may drive the terminal of whoever reads it."""
-    return "".join(
-        char if char.isprintable() or char == "\t" else char.encode("unicode_escape", errors="replace").decode()
-        for char in text
-    )
+    return [f"output:      {len(run.tail)} bytes{dropped}", *(f"  {line}" for line in text)]
