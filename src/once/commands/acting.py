@@ -25,7 +25,7 @@ TRIES = 10
 
 Done = TypeVar("Done")
 
-reason = click.option("--reason", metavar="TEXT", help="Why; the record keeps it.")
+reason = click.option("--reason", metavar="TEXT", help="The reason, kept in the record.")
 
 EVENT_KEYS = ("at", "what", "login", "host", "task", "scope", "run", "slot", "until", "why")
 """What programs may rely on."""

@@ -31,13 +31,19 @@ TOLD_AT_MOST = 5
 
 @click.command(short_help="For a monitor: is every task all right?")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
-@click.option("--grace", type=DURATION, help="How late a start may be.  [default: half the distance, 5m at most]")
-@click.option("--failures", metavar="N", type=Number(min=1, max=500), default=1, help="So many in a row.  [default: 1]")
+@click.option("--grace", type=DURATION, help="How late a start may be.  [default: half the interval, at most 5m]")
+@click.option(
+    "--failures",
+    metavar="N",
+    type=Number(min=1, max=500),
+    default=1,
+    help="Failures in a row that matter.  [default: 1]",
+)
 @click.option(
     "--unreachable",
     type=click.Choice(["critical", "unknown"]),
     default="critical",
-    help="What a database out of reach is.  [default: critical]",
+    help="The state when the database is out of reach.  [default: critical]",
 )
 @database
 @as_json

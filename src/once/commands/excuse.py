@@ -32,9 +32,9 @@ AHEAD = timedelta(days=366)
 
 @click.command(short_help="Declare slots a known gap; no start runs them.")
 @click.argument("task")
-@click.option("--slot", metavar="WHEN", help="This slot, past or to come.")
+@click.option("--slot", metavar="WHEN", help="This slot, past or future.")
 @click.option("--since", metavar="WHEN", help="Every gap from here on.")
-@click.option("--until", metavar="WHEN", help="… to here; of what is to come every slot.  [default: now]")
+@click.option("--until", metavar="WHEN", help="… up to here; in the future, every slot.  [default: now]")
 @reason
 @database
 @as_json

@@ -21,7 +21,7 @@ KEYS = ("task", "number", "outcome", "exit_status", "finished_at", "store", "del
 
 
 @click.command(short_help="Deliver outcomes that wait on this host for their database.")
-@click.option("--drop", metavar="STORE", help="Give up what waits for this database, which is gone for good.")
+@click.option("--drop", metavar="STORE", help="Discard what waits for this database, if that is gone for good.")
 @database
 @as_json
 def flush(*, drop: str | None, db: str | None, as_json: bool) -> Answer:

@@ -43,8 +43,8 @@ class Wanted(Noun):
 @click.command(short_help="Slots that should have run and have no successful run.")
 @tasks_argument
 @period_options
-@click.option("--skipped", is_flag=True, help="Also what a policy skipped.")
-@click.option("--each", is_flag=True, help="Every slot by itself, not one line for slots in a row.")
+@click.option("--skipped", is_flag=True, help="Also list slots that a policy skipped.")
+@click.option("--each", is_flag=True, help="A line for each slot, also for slots in a row.")
 @click.option("--every", type=DURATION, help="How often a task without a schedule should start.")
 @database
 @as_json

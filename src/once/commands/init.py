@@ -16,8 +16,8 @@ NOT_MADE = "sqlite:{file} is not there yet, and the first run makes it; for Post
 @click.command(short_help="Create or upgrade the schema in the database.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
 @click.option("--show-sql", is_flag=True, help="Print the SQL instead of running it.")
-@click.option("--grant", metavar="ROLE", help="Let this role run once.")
-@click.option("--force", is_flag=True, help="Even while hosts with an older once are about.")
+@click.option("--grant", metavar="ROLE", help="Grant this role the rights that once needs.")
+@click.option("--force", is_flag=True, help="Upgrade even if hosts with an older once were seen lately.")
 @database
 def init(*, dry_run: bool, show_sql: bool, grant: str | None, force: bool, db: str | None) -> Answer:
     """Create or upgrade the schema `once` in the database, as a role that may.

@@ -23,7 +23,7 @@ DB_WAIT = timedelta(seconds=30)
     "--overlap",
     type=click.Choice([Overlap.SKIP.value, Overlap.WAIT.value]),
     default=Overlap.WAIT.value,
-    help="When another run is alive.  [default: wait]",
+    help="What to do while another run is alive.  [default: wait]",
 )
 @wrapping.waiting
 @wrapping.distances

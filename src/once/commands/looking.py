@@ -25,7 +25,7 @@ LONGEST_SPAN = 4 * SPAN
 
 tasks_argument = click.argument("tasks", metavar="[TASK]...", nargs=-1)
 period_options = stacked(
-    click.option("--since", metavar="WHEN", default="7d", help="From when on.  [default: 7d, a week ago]"),
+    click.option("--since", metavar="WHEN", default="7d", help="Since when.  [default: 7d, a week ago]"),
     click.option("--until", metavar="WHEN", help="Until when.  [default: now]"),
 )
 

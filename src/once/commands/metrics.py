@@ -31,7 +31,7 @@ MODE = 0o644
 
 @click.command(short_help="Prometheus text, for a textfile collector.")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
-@click.option("--write", metavar="FILE", help="Write it there, whole or not at all, instead of printing it.")
+@click.option("--write", metavar="FILE", help="Write to this file, in one step, instead of printing.")
 @database
 def metrics(*, tasks: tuple[str, ...], write: str | None, db: str | None) -> Answer:
     """Print the state of each TASK, or of every task, as Prometheus reads it. Needs the extra `metrics`.

@@ -32,9 +32,9 @@ NO_MORE = f"There are no more: slots are looked for in the years {BEGINNING.year
 @click.argument("words", metavar="[EXPR]", nargs=-1)
 @click.option("--task", metavar="NAME", help="The schedule that this task was last seen with, instead of EXPR.")
 @click.option("--tz", metavar="ZONE", help="The time zone of EXPR; default: ONCE_TZ, then the host's.")
-@click.option("--at", metavar="WHEN", help="Slots after this instant; default: now.")
-@click.option("--count", metavar="N", type=Number(1, MOST), default=5, help="So many.  [default: 5]")
-@click.option("--back", is_flag=True, help="Slots before the instant, the latest first.")
+@click.option("--at", metavar="WHEN", help="List slots after this instant; default: now.")
+@click.option("--count", metavar="N", type=Number(1, MOST), default=5, help="How many slots to list.  [default: 5]")
+@click.option("--back", is_flag=True, help="List slots before the instant, the latest first.")
 @database
 @as_json
 def next_slots(

@@ -14,8 +14,8 @@ from once.render import Answer
 
 @click.command(short_help="Let no run of a task start, for a time or until it is resumed.")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every task, those included that are not known yet.")
-@click.option("--for", "length", metavar="DUR", type=DURATION, help="So long.  [default: until once resume]")
+@click.option("--all", "everything", is_flag=True, help="Every task, including those that are not known yet.")
+@click.option("--for", "length", metavar="DUR", type=DURATION, help="How long.  [default: until once resume]")
 @reason
 @database
 @as_json

@@ -28,7 +28,10 @@ TRIES, TRIES_EVERY = 20, 0.5
 @click.command(short_help="Forget old history; no slot of it runs again.")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
 @click.option(
-    "--keep", metavar="DUR", type=DURATION, help="Keep what is younger; 0: everything.  [default: keep, else 90d]"
+    "--keep",
+    metavar="DUR",
+    type=DURATION,
+    help="Keep runs younger than this; 0: all.  [default: the setting keep, else 90d]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be forgotten; change nothing.")
 @database

@@ -47,11 +47,11 @@ DB_WAIT = timedelta(seconds=30)
 
 @click.command(short_help="A slot's next attempt, here, by hand.")
 @click.argument("task")
-@click.option("--slot", metavar="WHEN", help="Of this slot: an instant, or `last`.  [default: a run without a slot]")
-@click.option("--missed", is_flag=True, help="Of every slot that `once gaps` lists, oldest first.")
-@click.option("--since", metavar="WHEN", help="… from here on.  [default: 7d, a week ago]")
-@click.option("--again", is_flag=True, help="Though it has succeeded.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--slot", metavar="WHEN", help="The slot: an instant, or `last`.  [default: a run without a slot]")
+@click.option("--missed", is_flag=True, help="Every slot that `once gaps` lists, oldest first.")
+@click.option("--since", metavar="WHEN", help="With --missed: since when.  [default: 7d, a week ago]")
+@click.option("--again", is_flag=True, help="Run the slot even if it has succeeded.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @acting.reason
 @wrapping.limits
 @wrapping.database_options

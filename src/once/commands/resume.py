@@ -14,7 +14,7 @@ from once.render import Answer
 
 @click.command(short_help="End a pause, or bring a retired task back.")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="End `once pause --all`; what was paused by name stays so.")
+@click.option("--all", "everything", is_flag=True, help="End `once pause --all`; tasks paused by name stay paused.")
 @reason
 @database
 @as_json

@@ -11,7 +11,7 @@ from once.commands.options import as_json, database
 from once.render import Answer
 
 
-@click.command(short_help="A task that is no more: no start, no slot due.")
+@click.command(short_help="Declare that a task is gone: no start, no slot due.")
 @click.argument("tasks", metavar="TASK...", nargs=-1, required=True)
 @reason
 @database

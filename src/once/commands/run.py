@@ -50,29 +50,29 @@ class Policies(Noun):
 @click.option("--tz", metavar="ZONE", help="The schedule's time zone; default: ONCE_TZ, then the host's.")
 @click.option("--slot", metavar="WHEN", help="This slot instead of the current one: an instant, or `last`.")
 @click.option(
-    "--job-name", metavar="NAME", help="The slot in the name of this pod's Job, made by a Kubernetes CronJob."
+    "--job-name", metavar="NAME", help="Take the slot from the name of this pod's Job, made by a Kubernetes CronJob."
 )
-@click.option("--start-within", type=DURATION, help="Later than this after the slot: skip it.")
+@click.option("--start-within", type=DURATION, help="Skip the slot when this start comes later than that after it.")
 @click.option(
     "--overlap",
     type=click.Choice([choice.value for choice in Overlap]),
     default=Overlap.SKIP.value,
-    help="When a run of another slot is alive.  [default: skip]",
+    help="What to do while a run of another slot is alive.  [default: skip]",
 )
-@click.option("--standby", is_flag=True, help="When this slot is held elsewhere: wait, and exit with its status.")
+@click.option("--standby", is_flag=True, help="While another start holds the slot: wait, and exit with its status.")
 @wrapping.waiting
-@click.option("--attempts", type=Number(1, MOST_ATTEMPTS), help="Attempts a slot has, over all hosts.  [default: 1]")
+@click.option("--attempts", type=Number(1, MOST_ATTEMPTS), help="Attempts per slot, over all hosts.  [default: 1]")
 @click.option(
-    "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Between two attempts.  [default: 10s]"
+    "--retry-delay", type=DURATION, default=timedelta(seconds=10), help="Pause before the next attempt.  [default: 10s]"
 )
 @click.option(
     "--catch-up",
     type=click.Choice(list(CATCH_UP)),
     default="none",
-    help="Run slots that nobody ran, oldest first, before this one.  [default: none]",
+    help="First run the slots that nobody ran, oldest first.  [default: none]",
 )
 @click.option(
-    "--catch-up-window", type=DURATION, default=timedelta(days=7), help="… no further back than this.  [default: 7d]"
+    "--catch-up-window", type=DURATION, default=timedelta(days=7), help="How far back --catch-up looks.  [default: 7d]"
 )
 @wrapping.distances
 @wrapping.limits

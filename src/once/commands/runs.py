@@ -17,7 +17,7 @@ from once.run import task_name
 
 @click.command(short_help="The history of a task, newest first.")
 @click.argument("task")
-@click.option("-n", "--limit", type=Number(min=1), help="So many at most.  [default: 20 on a terminal, else all]")
+@click.option("-n", "--limit", type=Number(min=1), help="How many at most.  [default: 20 on a terminal, else all]")
 @database
 @as_json
 def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answer:

@@ -19,10 +19,10 @@ from once.run import Outcome, Run, task_name
 from once.store.base import Store
 
 
-@click.command(short_help="One run whole, with the end of its output.")
+@click.command(short_help="One run in full, with the end of its output.")
 @click.argument("task")
 @click.argument("number", type=Number(min=1), required=False)
-@click.option("--output", is_flag=True, help="The kept end of the output alone, byte for byte.")
+@click.option("--output", is_flag=True, help="Print only the kept end of the output, byte for byte.")
 @database
 @as_json
 def show(*, task: str, number: int | None, output: bool, db: str | None, as_json: bool) -> Answer:

@@ -21,7 +21,7 @@ from once.store.base import Store
 TITLES = ("TASK", "SCHEDULE", "LAST SLOT", "OUTCOME", "TOOK", "HOST", "NEXT SLOT", "NOTE")
 
 
-@click.command(short_help="A line a task: what ran last, and what comes next.")
+@click.command(short_help="One line per task: what ran last, and what comes next.")
 @click.argument("tasks", metavar="[TASK]...", nargs=-1)
 @database
 @as_json

@@ -20,8 +20,10 @@ TITLES = ("TASK", "RUN", "SINCE", "WHERE", "WHY", "COMMAND")
 
 @click.command(short_help="Runs that no longer beat, or take far longer than usual.")
 @tasks_argument
-@click.option("--times", type=Factor(min=1), default=TIMES, help="So many times the usual is too long.  [default: 3]")
-@click.option("--more", type=DURATION, default=MORE, help="… and at least so much more.  [default: 1m]")
+@click.option(
+    "--times", type=Factor(min=1), default=TIMES, help="Too long is this many times the usual duration.  [default: 3]"
+)
+@click.option("--more", type=DURATION, default=MORE, help="… and longer by at least this much.  [default: 1m]")
 @database
 @as_json
 def stuck(*, tasks: tuple[str, ...], times: float, more: timedelta, db: str | None, as_json: bool) -> Answer:

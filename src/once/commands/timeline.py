@@ -28,9 +28,9 @@ NAMES_SHARE = 3
 """A name may take up this part of a terminal's line; in a pipe it is never cut."""
 
 
-@click.command(short_help="The picture: what ran when, and what did not.")
+@click.command(short_help="A picture of what ran when, and what did not.")
 @click.argument("task", required=False)
-@click.option("--since", metavar="WHEN", default="24h", help="From when on.  [default: 24h, a day ago]")
+@click.option("--since", metavar="WHEN", default="24h", help="Since when.  [default: 24h, a day ago]")
 @database
 @as_json
 def timeline(*, task: str | None, since: str, db: str | None, as_json: bool) -> Answer:

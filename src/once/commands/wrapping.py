@@ -34,37 +34,57 @@ LEASE = timedelta(minutes=5)
 MAX_SKEW = timedelta(seconds=60)
 TAIL = 16384
 
-task = click.option("--task", metavar="NAME", required=True, help="Under which name the runs are recorded.")
+task = click.option("--task", metavar="NAME", required=True, help="The name under which the runs are recorded.")
 
 distances = stacked(
-    click.option("--min-interval", type=DURATION, default=timedelta(), help="Not within this of the last start."),
     click.option(
-        "--splay", type=DURATION, default=timedelta(), help="Wait up to this first, always the same per host."
+        "--min-interval",
+        type=DURATION,
+        default=timedelta(),
+        help="Skip when the task's last start was less than this ago.",
+    ),
+    click.option(
+        "--splay",
+        type=DURATION,
+        default=timedelta(),
+        help="First wait up to this long, the same on each host every time.",
     ),
 )
 
 limits = stacked(
-    click.option("--lease", type=DURATION, help="Trust in a silent holder ends after this.  [default: 5m]"),
+    click.option("--lease", type=DURATION, help="How long a holder is trusted without news.  [default: 5m]"),
     click.option("--timeout", type=DURATION, help="Stop the command after this; exit status 124. 0: no limit."),
     click.option(
         "-k",
         "--kill-after",
         type=DURATION,
         default=timedelta(seconds=10),
-        help="SIGKILL so long after a stop.  [default: 10s]",
+        help="SIGKILL this long after the stop signal.  [default: 10s]",
     ),
-    click.option("-s", "--stop-signal", type=SIGNAL, default="TERM", help="What --timeout sends.  [default: TERM]"),
+    click.option(
+        "-s", "--stop-signal", type=SIGNAL, default="TERM", help="The signal that --timeout sends.  [default: TERM]"
+    ),
     click.option(
         "--past-lease",
         type=click.Choice([choice.value for choice in PastLease]),
         default=PastLease.FREEZE.value,
-        help="What becomes of the command when the lease cannot be extended.  [default: freeze]",
+        help="What happens to the command when the lease cannot be extended.  [default: freeze]",
     ),
-    click.option("--tail", metavar="BYTES", type=Number(min=0), help="Output kept; 0: none.  [default: 16384]"),
+    click.option(
+        "--tail",
+        metavar="BYTES",
+        type=Number(min=0),
+        help="How much of the end of the output to keep; 0: none.  [default: 16384]",
+    ),
 )
 
 skip_code = click.option(
-    "-E", "--skip-code", metavar="N", type=Number(0, 255), default=0, help="Exit status of a skip.  [default: 0]"
+    "-E",
+    "--skip-code",
+    metavar="N",
+    type=Number(0, 255),
+    default=0,
+    help="Exit status when the command is skipped.  [default: 0]",
 )
 
 waiting = stacked(
@@ -74,21 +94,25 @@ waiting = stacked(
 
 database_options = stacked(
     database,
-    click.option("--db-wait", type=DURATION, help="How long to try a database that is away."),
-    click.option("--max-skew", type=DURATION, help="Clocks further apart: nothing runs.  [default: 60s]"),
+    click.option("--db-wait", type=DURATION, help="How long to try a database that is out of reach."),
+    click.option(
+        "--max-skew",
+        type=DURATION,
+        help="Run nothing when the host's and the database's clocks differ by more.  [default: 60s]",
+    ),
 )
 
 db_down = click.option(
     "--db-down",
     type=click.Choice(["fail", "run"]),
     default="fail",
-    help="If it stays away; `run`: the command runs unguarded.  [default: fail]",
+    help="What to do when the database stays out of reach; `run`: unguarded.  [default: fail]",
 )
 
 talk = stacked(
     click.option("--dry-run", is_flag=True, help="Say what would happen and why; run and record nothing."),
     click.option("-v", "--verbose", is_flag=True, help="Say more."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing but why the status is not the command's."),
+    click.option("-q", "--quiet", is_flag=True, help="Only say why the exit status is not the command's own."),
 )
 
 argv = click.argument("argv", metavar="-- COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED)
