@@ -57,7 +57,7 @@ class CommandMissing(Refused):
 
 
 class ScheduleMissing(Refused):
-    """`once run` needs --schedule, since without slots a fast job would run on every host"""
+    """`once run` needs --schedule: without slots a short job would run on every host"""
 
     hint = 'once run --task {task} --schedule "0 * * * *" -- …, or `once lock` for mutual exclusion only'
 
@@ -85,13 +85,13 @@ class TaskNameTaken(Refused):
 
 
 class DurationInvalid(Refused):
-    """{text} is no duration{why}"""
+    """{text} is not a duration{why}"""
 
     hint = "90, 90s, 5m, 1h30m or 2d"
 
 
 class InstantInvalid(Refused):
-    """{text} is no instant{why}"""
+    """{text} is not an instant{why}"""
 
     hint = "2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h"
 
@@ -103,7 +103,7 @@ class TasksUnclear(Refused):
 
 
 class ExcuseUnclear(Refused):
-    """once excuse needs --slot, or the time that it is about"""
+    """once excuse needs --slot or --since"""
 
     hint = "once excuse TASK --slot WHEN, or once excuse TASK --since WHEN [--until WHEN]"
 
@@ -111,29 +111,29 @@ class ExcuseUnclear(Refused):
 class ExcuseTooFar(Refused):
     """--until {until} is more than a year ahead"""
 
-    hint = "an earlier one, or once retire {task} for a task that is no more"
+    hint = "an earlier one, or once retire {task} if the task is gone for good"
 
 
 class RerunUnclear(Refused):
-    """once rerun is of one slot, or of those missed since a time"""
+    """once rerun takes one slot, or --missed with a time since when"""
 
     hint = "once rerun TASK --slot WHEN, or once rerun TASK --missed [--since WHEN]"
 
 
 class CommandNotRecorded(Refused):
-    """The whole command of {task} is not on record"""
+    """The full command of {task} is not on record"""
 
     hint = "once rerun {task} … -- COMMAND"
 
 
 class CommandOfAnother(Refused):
-    """Run {number} was {theirs}'s, this is {ours}; who may write the record could have put it there: {command}"""
+    """Run {number} was {theirs}'s, this is {ours}; any writer of the record could have put it there: {command}"""
 
     hint = "as {theirs}, or give the command: once rerun … -- COMMAND"
 
 
 class NobodyToAsk(Refused):
-    """There is no terminal to ask on"""
+    """There is no terminal to ask for confirmation"""
 
     hint = "--yes"
 
@@ -167,17 +167,17 @@ class ZoneAmbiguous(Refused):
 
 
 class SlotInvalid(Refused):
-    """{slot} is no slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
+    """{slot} is not a slot of {expression!r} in {zone}; the nearest are {before} and {after}"""
 
 
 class SlotUnclear(Refused):
-    """--slot {text} is no instant{why}"""
+    """--slot {text} is not an instant{why}"""
 
     hint = "{spellings}"
 
 
 class SlotInFuture(Refused):
-    """Slot {slot} is in the future: run now, it would be done when its own start comes"""
+    """Slot {slot} is in the future: if it ran now, its own start would find it done"""
 
     hint = "--slot last, or no --slot"
 
@@ -195,7 +195,7 @@ class SlotNamedTwice(Refused):
 
 
 class CatchUpUnclear(Refused):
-    """--catch-up is about the slots before the current one, and --slot or --job-name names another"""
+    """--catch-up runs the slots before the current one, but --slot or --job-name names another"""
 
     hint = "once rerun TASK --missed"
 
@@ -223,13 +223,13 @@ class SettingInvalid(Refused):
 
 
 class SettingsUnreadable(Refused):
-    """{files} cannot be read by {user}, and may switch this host off or name another scope"""
+    """{files} cannot be read by {user}, and might switch this host off or set a scope"""
 
     hint = "chmod a+r; a password can stand elsewhere: db = file:PATH"
 
 
 class SignalEndsNothing(Refused):
-    """--stop-signal {name} would not end the command: its time limit would not be kept"""
+    """--stop-signal {name} would not end the command, so its time limit would not hold"""
 
     hint = "TERM, INT, HUP, QUIT, USR1, USR2 or KILL"
 
@@ -241,7 +241,7 @@ class WaitContradicted(Refused):
 
 
 class SignalUnknown(Refused):
-    """{name} is no signal"""
+    """{name} is not a signal"""
 
     hint = "TERM, INT, HUP, QUIT, USR1, USR2, or a number"
 
@@ -253,7 +253,7 @@ class NoSuchTask(Refused):
 
 
 class TaskBusy(NotNow):
-    """Task {task} is being claimed all the time, so its history was not pruned"""
+    """Task {task} is being claimed again and again, so its history was not pruned"""
 
 
 class NoSuchRun(Refused):

@@ -93,7 +93,9 @@ class Tenure:
             self._record_unbegun(Outcome.STOPPED, f"the command could not be started: {error.strerror}")
             raise CannotStart(why=error.strerror) from error
         if command.escaped:
-            self._ports.voice.say("the command changes its user: it cannot be frozen or stopped if the lease is lost")
+            self._ports.voice.say(
+                "the command changes its user, so it cannot be frozen or stopped if the lease is lost"
+            )
         return command
 
     def _watch(self, command: Command, lease: Lease) -> Watched:

@@ -50,11 +50,13 @@ class Unguarded:
         if not journal.hold_alone(claim.task):
             if claim.wish.slot is None:
                 raise away
-            return self._left_alone("is left alone: this host runs the task unguarded")
+            return self._left_alone("is left alone: this host is already running the task unguarded")
         # Asked when no other can end meanwhile.
         if claim.wish.slot is not None and journal.has_run(claim.task, claim.wish.slot):
-            return self._left_alone("was run on this host, and waits to be recorded")
-        self._ports.voice.say(f"{away.message}; the command runs UNGUARDED (--db-down run); other hosts may run it too")
+            return self._left_alone("was already run on this host, and its outcome waits to be recorded")
+        self._ports.voice.say(
+            f"{away.message}; the command runs UNGUARDED (--db-down run), and other hosts may run it too"
+        )
         self._ports.arrivals.note_for_good()
         if self._ports.arrivals.waiting():
             self.was_stopped = True

@@ -28,7 +28,7 @@ SKIPPED = {
     Reason.EXCUSED: "{subject} was excused; nothing was run",
     Reason.SKIPPED_BEFORE: "{subject} was skipped before; nothing was run",
     Reason.HELD: "{subject} is being run: {who}",
-    Reason.FAILED: "{subject} has no attempt left: {who}",
+    Reason.FAILED: "{subject} has no attempts left: {who}",
     Reason.CANCELLED: "{subject} was cancelled: {who}",
     Reason.FIRST_SIGHT: "{subject} was {late} ago and this schedule is new here: noted, nothing was run; {ways_on}",
     Reason.NOT_IN_FORCE: "{subject} was {late} ago, before this schedule was first seen: nothing was run; {ways_on}",
@@ -44,7 +44,7 @@ def skipped(skip: Skip, claim: Claim) -> str:
     """Why this start does not run the command."""
     told = SKIPPED[skip.reason]
     if skip.reason is Reason.HELD and skip.run is not None and skip.run.retry_at is not None:
-        told = "{subject} is to be tried again: {who}"
+        told = "{subject} will be tried again: {who}"
     if skip.reason is Reason.OVERLAP and skip.run is not None and skip.run.outcome is not Outcome.RUNNING:
         told = "{subject} skipped: a transaction of another run is still open, {who}"
     line = told.format(

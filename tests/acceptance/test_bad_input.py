@@ -76,7 +76,7 @@ def test_a_wrong_option_is_named(lone_host: Host, options: list[str], said: str)
         (["-n", "-w", "5"], "--wait 5s and --no-wait contradict each other"),
         (["--overlap", "skip", "-w", "5"], "--wait 5s and --overlap skip contradict each other"),
         (["-s", "TSTP"], "--stop-signal TSTP would not end the command"),
-        (["-w", "soon"], "'soon' is no duration"),
+        (["-w", "soon"], "'soon' is not a duration"),
         (["--no-such-option"], "--no-such-option"),
     ],
 )

@@ -82,7 +82,10 @@ def test_no_such_task_is_unknown(once: Once, store: Store) -> None:
 
     assert once("nobody") == (
         3,
-        "ONCE UNKNOWN - 1 of 1 task: nobody is no known task | tasks=1 ok=0 warning=0 critical=0 unknown=1 waiting=0\n",
+        (
+            "ONCE UNKNOWN - 1 of 1 task: nobody is not a known task"
+            " | tasks=1 ok=0 warning=0 critical=0 unknown=1 waiting=0\n"
+        ),
         "",
     )
     assert once("nobody", "a")[0] == 3

@@ -125,19 +125,19 @@ def test_the_event_of_one_slot_names_it(once: Once) -> None:
     [
         pytest.param(
             ("report",),
-            "once excuse needs --slot, or the time that it is about."
+            "once excuse needs --slot or --since."
             " Try: once excuse TASK --slot WHEN, or once excuse TASK --since WHEN [--until WHEN]",
             id="neither slot nor time",
         ),
         pytest.param(
             ("report", "--slot", "last", "--since", "7d"),
-            "once excuse needs --slot, or the time that it is about."
+            "once excuse needs --slot or --since."
             " Try: once excuse TASK --slot WHEN, or once excuse TASK --since WHEN [--until WHEN]",
             id="both",
         ),
         pytest.param(
             ("report", "--slot", "2026-11-25T12:30:00Z"),
-            "2026-11-25T12:30:00Z is no slot of '0 12 * * *' in UTC;"
+            "2026-11-25T12:30:00Z is not a slot of '0 12 * * *' in UTC;"
             " the nearest are 2026-11-25T12:00:00Z and 2026-11-26T12:00:00Z",
             id="no slot",
         ),
@@ -150,12 +150,12 @@ def test_the_event_of_one_slot_names_it(once: Once) -> None:
         pytest.param(
             ("report", "--since", "7d", "--until", "9026-12-24T00:00:00Z"),
             "--until 9026-12-24T00:00:00Z is more than a year ahead."
-            " Try: an earlier one, or once retire report for a task that is no more",
+            " Try: an earlier one, or once retire report if the task is gone for good",
             id="a year that was mistyped",
         ),
         pytest.param(
             ("report", "--since", "monday"),
-            "'monday' is no instant. Try: 2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h",
+            "'monday' is not an instant. Try: 2026-03-29T01:00:00Z, Unix seconds, or a duration ago such as 2h",
             id="no instant",
         ),
         pytest.param(

@@ -226,7 +226,7 @@ def test_a_task_that_nobody_knows_is_told(once: Once, store: Store) -> None:
         (["61 * * * *"], "minute: 61 is out of range 0-59"),
         (["0 0 30 2 *"], "there is no such date"),
         (["0 9 * * *", "--tz", "europe/berlin"], "upper and lower case matter. Try: Europe/Berlin"),
-        (["0 9 * * *", "--at", "noon"], "'noon' is no instant"),
+        (["0 9 * * *", "--at", "noon"], "'noon' is not an instant"),
         (["0 9 * * *", "--count", "0"], "0 is not in the range 1<=x<=10000"),
         (["0 9 * * *", "--count", "1000000000"], "not in the range 1<=x<=10000"),
         (["0 9 * * *", "--count", "some"], "'some' is not a valid number"),

@@ -199,7 +199,7 @@ def test_what_is_no_duration_is_refused(record: Record, once: Once) -> None:
     assert once("pause", "report", "--for", "soon") == (
         2,
         "",
-        "once pause: 'soon' is no duration. Try: 90, 90s, 5m, 1h30m or 2d\n",
+        "once pause: 'soon' is not a duration. Try: 90, 90s, 5m, 1h30m or 2d\n",
     )
 
 

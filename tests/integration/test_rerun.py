@@ -29,7 +29,7 @@ ONCE = Path(sys.executable).with_name("once")
 TELL = ("sh", "-c", 'echo "slot $ONCE_SLOT run $ONCE_RUN attempt $ONCE_ATTEMPT since ${ONCE_PREVIOUS_SUCCESS:-ever}"')
 HERE = f"it runs here, on {os.uname().nodename} as {host.user_name()}, in {os.getcwd()}, with this environment"
 UNCLEAR = (
-    "once rerun is of one slot, or of those missed since a time."
+    "once rerun takes one slot, or --missed with a time since when."
     " Try: once rerun TASK --slot WHEN, or once rerun TASK --missed [--since WHEN]"
 )
 
@@ -291,8 +291,8 @@ class TestRefusals:
 
         assert (status, out) == (125, "")
         assert err == (
-            f"once rerun: NOT run: Slot {at(record, -1)} is in the future: run now, it would be done when its own start"
-            " comes. Try: --slot last, or no --slot\n"
+            f"once rerun: NOT run: Slot {at(record, -1)} is in the future: if it ran now, its own start would find it"
+            " done. Try: --slot last, or no --slot\n"
         )
 
     def test_of_what_is_no_slot(self, record: Record, once: Once) -> None:
@@ -309,7 +309,7 @@ class TestRefusals:
         schedule = ("--schedule", record.line.expression, "--tz", "UTC", "--slot", "last")
         monkeypatch.setenv("ONCE_RECORD_ARGS", "0")
         once("run", "--task", "report", *schedule, "--", "sh", "-c", "exit 3")
-        refusal = "The whole command of report is not on record. Try: once rerun report … -- COMMAND"
+        refusal = "The full command of report is not on record. Try: once rerun report … -- COMMAND"
 
         assert newest(record).command == ("sh",)
         assert once("rerun", "report", "--slot", "last", "--yes") == (125, "", f"once rerun: NOT run: {refusal}\n")
@@ -319,7 +319,7 @@ class TestRefusals:
         """Who may write the record could have put it there; it is shown, and can be given."""
         record.run(0, status=3, command=TELL, holder=Holder("h1", None, None, 42, "mallory"))
         refusal = (
-            f"Run 1 was mallory's, this is {host.user_name()}; who may write the record could have put it there:"
+            f"Run 1 was mallory's, this is {host.user_name()}; any writer of the record could have put it there:"
             f" {shlex.join(TELL)}. Try: as mallory, or give the command: once rerun … -- COMMAND"
         )
 
@@ -337,7 +337,7 @@ class TestRefusals:
             f"report: slot {shown(record)}",
             f"command: {shlex.join(TELL)}",
             HERE,
-            "once rerun: NOT run: There is no terminal to ask on. Try: --yes",
+            "once rerun: NOT run: There is no terminal to ask for confirmation. Try: --yes",
         ]
         assert numbers(record) == [1]
 

@@ -72,7 +72,7 @@ def test_durations_flags_and_sizes_are_read(environ: dict[str, str], system_file
         ('[db]\nhost = "db1"\npassword = "s3cret"\n', "db: must be one address in quotes"),
         ("tail = -1\n", "tail: must be a number of bytes"),
         ("tail = true\n", "tail: must be a number of bytes"),
-        ('lease = "x"\n', "lease: 'x' is no duration"),
+        ('lease = "x"\n', "lease: 'x' is not a duration"),
         ('state_dir = "state"\n', "state_dir: must be an absolute path"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_bad_file_is_refused_with_its_name_and_key(
     [
         ("ONCE_TAIL", "lots", "ONCE_TAIL: must be a number of bytes, not 'lots'"),
         ("ONCE_TAIL", "-1", "ONCE_TAIL: must be a number of bytes, not '-1'"),
-        ("ONCE_LEASE", "x", "ONCE_LEASE: 'x' is no duration. Try: 90, 90s, 5m, 1h30m or 2d"),
+        ("ONCE_LEASE", "x", "ONCE_LEASE: 'x' is not a duration. Try: 90, 90s, 5m, 1h30m or 2d"),
         ("ONCE_OFF", "perhaps", "ONCE_OFF: must be true or false, not 'perhaps'"),
         ("ONCE_SCOPE", "eu/", "ONCE_SCOPE: must be without the slash that follows it, not 'eu/'"),
         ("ONCE_SCOPE", "a\nb", "ONCE_SCOPE: Task name 'a\\nb' is refused: it has a control character"),

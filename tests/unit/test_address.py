@@ -47,8 +47,8 @@ def test_an_address_is_shown_without_its_password(address: str, kind: Kind, show
         ("  ", "empty"),
         ("nonsense", "names no known store"),
         ("/var/lib/once.db", "sqlite:/var/lib/once.db"),
-        ("mysql://ops:s3cret@db1/ops", "mysql:// is no store"),
-        ("postgresql+psycopg://ops:s3cret@db1/ops", "is no store"),
+        ("mysql://ops:s3cret@db1/ops", "mysql:// is not a store"),
+        ("postgresql+psycopg://ops:s3cret@db1/ops", "is not a store"),
         ("sqlite:", "without a path"),
         ("sqlite::memory:", "remembers nothing"),
         ("sqlite:once.db", f"Try: sqlite:{Path.cwd()}/once.db"),
@@ -67,7 +67,7 @@ def test_an_address_is_shown_without_its_password(address: str, kind: Kind, show
         ("postgresql://ops:cret%4", "%25"),
         ("host=db1 password='s3cret", "not closed"),
         ("host=db1 s3cret", "without a value"),
-        ("db1/ops?user=x", "no string of keywords"),
+        ("db1/ops?user=x", "not a string of keywords"),
         ("host=db1;dbname=ops;password=s3cret", "divided by ;"),
         ("dbname=postgresql://ops:s3cret@db1/ops", "stands in the address"),
         ("host=db1 dbname='user=ops password=s3cret'", "stands in the address"),
@@ -103,7 +103,7 @@ def test_a_file_holds_the_address(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "No such file"), (b"", "empty"), (b"\xff\xfe", "no text"), (b"file:/x", "another file")],
+    [(None, "No such file"), (b"", "empty"), (b"\xff\xfe", "not text"), (b"file:/x", "another file")],
 )
 def test_a_file_without_an_address_is_told(tmp_path: Path, content: bytes | None, said: str) -> None:
     """By its own name."""

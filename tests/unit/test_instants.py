@@ -99,7 +99,7 @@ def test_an_instant_without_offset_or_with_parts_missing_is_refused(text):
 @pytest.mark.parametrize("text", ["2026-03-29T01:00", "2026-03-29 01:00:00"])
 def test_a_time_that_lacks_its_offset_is_told_so(text):
     """It looks right: whoever typed it would look elsewhere."""
-    with pytest.raises(errors.InstantInvalid, match="is no instant: its offset from UTC is missing"):
+    with pytest.raises(errors.InstantInvalid, match="is not an instant: its offset from UTC is missing"):
         parse_instant(text, NOW)
 
 
@@ -109,7 +109,7 @@ def test_what_has_another_fault_is_not_told_of_an_offset(text):
     with pytest.raises(errors.InstantInvalid) as refusal:
         parse_instant(text, NOW)
 
-    assert refusal.value.message == f"{text!r} is no instant"
+    assert refusal.value.message == f"{text!r} is not an instant"
 
 
 def test_an_instant_is_written_in_utc_with_microseconds_only_if_there_are_any():

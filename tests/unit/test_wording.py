@@ -76,7 +76,7 @@ def test_a_first_sight_of_a_schedule_that_ends_names_no_next() -> None:
         (Reason.EXCUSED, "SLOT was excused; nothing was run"),
         (Reason.SKIPPED_BEFORE, "SLOT was skipped before; nothing was run"),
         (Reason.HELD, "SLOT is being run: run 12 succeeded on h2"),
-        (Reason.FAILED, "SLOT has no attempt left: run 12 succeeded on h2"),
+        (Reason.FAILED, "SLOT has no attempts left: run 12 succeeded on h2"),
         (Reason.CANCELLED, "SLOT was cancelled: run 12 succeeded on h2"),
         (Reason.PAUSED, "SLOT skipped: the task is paused"),
         (Reason.RETIRED, "SLOT skipped: the task is retired"),
@@ -98,7 +98,7 @@ def test_a_slot_that_its_holder_tries_again_is_not_being_run() -> None:
     line = wording.skipped(Skip(Reason.HELD, run=waiting), start())
 
     assert line == (
-        "slot 2026-11-27 17:00 Europe/Berlin (2026-11-27T16:00:00Z) is to be tried again: "
+        "slot 2026-11-27 17:00 Europe/Berlin (2026-11-27T16:00:00Z) will be tried again: "
         "run 12 failed on h2 with status 3"
     )
 

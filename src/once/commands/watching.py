@@ -54,7 +54,7 @@ def watched(store: Store, names: Sequence[str], limits: Limits, *, now: datetime
     quiet = store.pauses()
     for name in asked or known:
         if name not in known:
-            yield Checked(name, (Finding(Kind.NO_SUCH_TASK, State.UNKNOWN, "is no known task"),))
+            yield Checked(name, (Finding(Kind.NO_SUCH_TASK, State.UNKNOWN, "is not a known task"),))
             continue
         task, runs = known[name], running.get(name, [])
         try:

@@ -66,7 +66,7 @@ def _read_macro(expression: str, engine: str) -> Pattern | timedelta:
         return _read_fields(MACROS[expression], engine)
     if rest and name in MACROS:
         raise Unreadable(f"{rest} after {name}", name)
-    raise Unreadable(f"{name} is no macro", name.lower() if name.lower() in MACROS else ", ".join(MACROS))
+    raise Unreadable(f"{name} is not a macro", name.lower() if name.lower() in MACROS else ", ".join(MACROS))
 
 
 def _read_interval(text: str, engine: str) -> timedelta:
@@ -145,4 +145,4 @@ def _prefixed(text: str) -> Unreadable:
     zone, _, rest = text.partition(" ")
     flag = f"--tz {zone}" if zone[:1].isalpha() else "--tz with a zone such as Europe/Berlin"
     repair = f'{flag} --schedule "{rest}"' if rest else flag
-    return Unreadable("the zone is no part of the schedule", f"use {repair}")
+    return Unreadable("the zone is not part of the schedule", f"use {repair}")

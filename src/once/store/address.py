@@ -57,7 +57,7 @@ def read(address: str) -> Address:
         return _uri(text)
     scheme, colon, _ = text.partition("://")
     if colon and scheme.replace("+", "").isalnum():
-        raise AddressInvalid(why=f"{scheme}:// is no store that once knows", repair=SHAPES)
+        raise AddressInvalid(why=f"{scheme}:// is not a store that once knows", repair=SHAPES)
     if "=" in text:
         return _keywords(text)
     why = "the address is empty" if not text else "the address names no known store"
@@ -131,7 +131,7 @@ def _is_host(text: str) -> bool:
 def _keywords(text: str) -> Address:
     given = dict(_pairs(text))
     if not all(key.replace("_", "").isalnum() for key in given):
-        raise AddressInvalid(why="the address is no string of keywords as libpq takes them", repair=SHAPES)
+        raise AddressInvalid(why="the address is not a string of keywords as libpq takes them", repair=SHAPES)
     _require_one_value_each(given[key] for key in TOLD if key in given)
     has_password = any(given.get(secret) for secret in SECRETS)
     return Address(Kind.KEYWORDS, text, _shown(given), has_password)

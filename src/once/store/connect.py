@@ -66,7 +66,7 @@ def _followed(address: Address) -> Address:
         why = f"{path} cannot be read ({error.strerror})"
         raise AddressInvalid(why=why, repair="file:PATH of a file that holds the address") from error
     except UnicodeDecodeError as error:
-        raise AddressInvalid(why=f"{path} holds no text", repair="one line: the address") from error
+        raise AddressInvalid(why=f"{path} is not text", repair="one line: the address") from error
     found = read(text)
     if found.kind is Kind.FILE:
         raise AddressInvalid(why=f"{path} names another file", repair="the address itself in that file")

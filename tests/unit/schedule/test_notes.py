@@ -67,7 +67,7 @@ def test_autumn_is_noted_at_each_slot_of_the_repeated_hour(expression, slots, no
 
 
 def test_kubernetes_makes_no_job_in_a_gap():
-    """And a second one in the repeated hour, which is no slot of its own."""
+    """And a second one in the repeated hour, which is not a slot of its own."""
     spring = noted("30 2 * * *", SPRING, 1, engine="kubernetes")
     autumn = noted("30 2 * * *", AUTUMN, 2, engine="kubernetes")
 

@@ -124,7 +124,7 @@ def test_the_refusal_of_a_given_slot_names_the_two_nearest():
         FRIDAYS.require(datetime(2025, 6, 4, 12, tzinfo=UTC))
 
     assert str(refusal.value) == (
-        "2025-06-04T12:00:00Z is no slot of '0 17 * * 5' in UTC;"
+        "2025-06-04T12:00:00Z is not a slot of '0 17 * * 5' in UTC;"
         " the nearest are 2025-05-30T17:00:00Z and 2025-06-06T17:00:00Z"
     )
 
