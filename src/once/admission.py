@@ -102,12 +102,12 @@ class Admission:
                 return TurnedAway(skip, facts, waited=self._patience.wait or timedelta())
 
     def look(self) -> tuple[Verdict, Facts]:
-        """What would happen now: the read before and the decision, nothing written."""
+        """What would happen now: a look at the record and the decision; nothing is written."""
         facts = self._look()
         return decide(self._claim.wish, facts), facts
 
     def _bound_the_try(self, since: float) -> None:
-        """A database that takes a connection and says no more must not outlast `db_wait`."""
+        """A database that takes a connection and then never answers must not outlast `db_wait`."""
         left = self._patience.db_wait - timedelta(seconds=self._clock.boottime() - since)
         self._store.bound(min(ANSWERS_WITHIN, max(left, SHORTEST_TRY)))
 

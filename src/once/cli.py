@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from once import __version__
-from once.errors import OnceError, OutputRefused
+from once.errors import OnceError, OutputRefused, Refused
 from once.signals import Arrivals
 from once.voice import write_line
 
@@ -48,7 +48,6 @@ NAMED_APART = {"next": "next_slots"}
 """Verbs whose function cannot have the verb's name, since that is a builtin's."""
 
 ASK_FOR_HELP = frozenset(("-h", "--help", "--version"))
-BROKEN = 125
 USAGE = {"check": 3}
 """Verbs whose status of wrong usage is another than 2: to a monitor that is CRITICAL."""
 
@@ -92,25 +91,33 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     except OnceError as error:
         about = _task_of(args) if wrapping else ""
         write_line(f"{name}: {about}{'NOT run: ' if wrapping and error.prevents else ''}{error}")
-        return error.wrapping if wrapping else USAGE.get(verb, error.telling)
+        return _status_of(error, verb)
     except click.ClickException as error:
         about = f"{_task_of(args)}NOT run: " if wrapping else ""
         write_line(f"{name}: {about}{_sentence(error.format_message())} Try: {name} --help")
-        return 125 if wrapping else USAGE.get(verb, 2)
+        return _status_of(Refused, verb)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
     except Exception as error:
         if isinstance(error, OSError) and not ASK_FOR_HELP.isdisjoint(args):
             write_line(f"{name}: {OutputRefused(why=error.strerror)}")
-            return BROKEN if wrapping else USAGE.get(verb, OutputRefused.telling)
+            return _status_of(OutputRefused, verb)
         if os.environ.get("ONCE_DEBUG"):
             raise
         write_line(f"{name}: internal error, {type(error).__name__}: {error}. Try: ONCE_DEBUG=1 for the traceback")
-        return BROKEN if wrapping else USAGE.get(verb, 2)
+        return _status_of(OnceError, verb)
+
+
+def _status_of(failure: OnceError | type[OnceError], verb: str) -> int:
+    """The exit status of a verb that failed so."""
+    return failure.wrapping if verb in WRAPPING else USAGE.get(verb, failure.telling)
 
 
 def _task_of(args: Sequence[str]) -> str:
-    """The task that a line of a crontab is for, as it was typed: its host may have many lines, and one log."""
+    """The task that a line of a crontab is for, as it was typed: its host may have many lines, and one log.
+
+    Looked for by hand, since click may have failed to read the arguments.
+    """
     typed = iter(args)
     for arg in typed:
         if arg == "--":

@@ -99,7 +99,7 @@ class Command(Protocol):
         ...
 
     def drain(self, within: float) -> int:
-        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up.
+        """After the end: pass on to a slow reader what is left, for so many seconds; how many bytes were given up.
 
         A signal that asks to stop ends it early.
         """

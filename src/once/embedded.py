@@ -47,7 +47,7 @@ def default_address(settings: Settings, environ: Mapping[str, str], *, root: str
 def note_use(state_dir: str, name: str) -> None:
     """Remember that this host's record is in that database. Best effort: a run is not refused for want of the note.
 
-    Root's note is for every user, who may look for it, and for no more, in root's directory.
+    Root's note is for every user: they may open it by its name, but not list root's directory.
     """
     import json
 

@@ -28,7 +28,8 @@ REFUSED_FOR_GOOD = TaskNameTaken
 class Entry(Noun):
     """One outcome that waits: which store, which run, how it ended. `store` is the address as messages show it.
 
-    Without an `identity` nobody could ask the store for it: then its address decides. `claim` of a run that has none.
+    `identity` is empty if the store could not be asked for it: then its address decides. `claim`: of a run that was
+    never claimed.
     """
 
     identity: str
@@ -50,7 +51,7 @@ class Entry(Noun):
 
 
 class Unread(Noun):
-    """A file in which an outcome may wait, and why it cannot be read. `broken`: nobody ever will."""
+    """A file in which an outcome may wait, and why it cannot be read. `broken`: it never will be."""
 
     path: str
     why: str

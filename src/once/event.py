@@ -1,4 +1,4 @@
-"""What people do by hand: who, on which host, when, what, and why. Everything that bends the rules leaves one."""
+"""Events: who did what by hand, on which host, when and why. Whatever overrides the rules leaves one."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Operator(Noun):
 
 
 class Event(Noun):
-    """It was done. `task` is None for all tasks whose names begin with `scope`; `until` as the event's kind has it.
+    """Something that was done by hand. `task` is None for all tasks whose names begin with `scope`.
 
-    For a pause that is its end, if it was for a time; for an excuse the last of its slots.
+    `until` is the end of a pause, if it has one, and the last slot of an excuse.
     """
 
     at: datetime

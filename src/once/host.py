@@ -62,7 +62,7 @@ def operator(environ: Mapping[str, str], *, why: str | None = None, root: str = 
 
 
 def _login(environ: Mapping[str, str], root: str) -> str:
-    """Told by sudo and doas, which only root's word can be taken for; else by the kernel, which remembers the login."""
+    """From sudo's or doas's variable, which only root is believed; else from the kernel, which remembers the login."""
     if os.geteuid() == 0:
         for name in ("SUDO_USER", "DOAS_USER"):
             if environ.get(name):

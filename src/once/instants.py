@@ -37,7 +37,7 @@ ZONE_BY_OFFSET = r"(?i)(?:[+-][0-9]{2}:?[0-9]{2}|\b(?:utc|gmt))\b"
 
 
 def unix_seconds(at: datetime) -> int:
-    """The whole seconds from the Unix epoch to an instant: what half a million slots are compared by."""
+    """The whole seconds from the Unix epoch to an instant: cheap where there are half a million slots."""
     return (at - EPOCH) // SECOND
 
 
@@ -95,7 +95,7 @@ def parse_instant(text: str, now: datetime) -> datetime:
 
 
 def _is_naive(typed: str) -> bool:
-    """Whether it is a date and a time, and nothing else: the time on whose clock?"""
+    """Whether it is a date and a time without an offset from UTC."""
     try:
         return datetime.fromisoformat(typed).tzinfo is None and not typed.isdecimal()
     except ValueError:

@@ -62,7 +62,7 @@ class Journal:
         return sum(1 for _ in self.entries())
 
     def is_closed(self) -> bool:
-        """Whether this user may not see what waits: it is another's."""
+        """Whether the directory is another user's, so that what waits in it cannot be seen."""
         try:
             os.scandir(self.directory).close()
         except PermissionError:
@@ -81,9 +81,9 @@ class Journal:
         return any((e.hold.task, e.slot) == (task, slot) and e.ending.outcome is not stopped for e in self.entries())
 
     def hold_alone(self, task: str) -> bool:
-        """Be the only process of this host that runs the task unguarded, until this one ends.
+        """Become the only process on this host that runs the task unguarded, until it ends; False if another one is.
 
-        Where nothing can be written nobody can be told apart, and whoever asks is the only one.
+        Where nothing can be written, processes cannot know of each other, and each is told that it is the only one.
         """
         import fcntl
 
@@ -109,11 +109,11 @@ class Journal:
         return aside
 
     def deliver(self, store: Store, *, clock: Clock, within: timedelta | None = None) -> Delivery:
-        """Record what waits for this store, oldest first, for so long. Raises what the store raises; no entry is lost.
+        """Record what waits for this store, oldest first. Raises what the store raises; no entry is lost.
 
         An outcome whose run the store does not know is set aside under another suffix: it can never be recorded, and
-        it may be all that is left of a run. Who delivers in passing, `within` some time, leaves for the next start what
-        another transaction holds up.
+        it may be all that is left of a run. `within`: a delivery in passing, which begins no entry after that time,
+        and leaves to the next start what another transaction holds up.
         """
         recorded: list[Entry] = []
         unknown: list[Entry] = []

@@ -1,6 +1,6 @@
-"""Which slots of a task nobody ran, or nobody to a good end: what catching up, a rerun and an excuse are about.
+"""Which slots of a task nobody ran, or nobody ran with success: what catching up, reruns and excuses are about.
 
-The same slots that `once gaps` tells, asked of one task, one by one.
+They are the slots that `once gaps` lists, of one task, one by one.
 """
 
 from __future__ import annotations

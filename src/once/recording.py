@@ -76,7 +76,7 @@ def _judge(watched: Watched, status: int) -> tuple[Outcome, str | None]:
 class Recorder(Noun):
     """Writes one run's end down, here or there. `lasting` says whether this host's disk outlives the process.
 
-    `tries_for`: seconds that a database which does not answer is waited for, where that is so.
+    `tries_for`: for how many seconds a database that does not answer is tried, where it does.
     """
 
     store: Store
@@ -93,8 +93,8 @@ class Recorder(Noun):
         """Tell the table; None when the outcome waits in the journal instead.
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
-        lasts that is worth little, so the database is tried until it answers or `once` is killed; save for what it has
-        refused for good.
+        lasts that is worth little, so the database is tried until it answers or `once` is killed. Only what it refuses
+        for good is given up.
 
         `claim`: of a run that was never claimed.
         """

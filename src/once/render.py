@@ -34,11 +34,11 @@ STYLES = {
     "title": "bold",
     "below": "dim",
 }
-"""By the word in the cell, so that an outcome looks the same in every table. Legible without any of it."""
+"""By the word in the cell, so that an outcome looks the same in every table. Nothing depends on the colours."""
 
 
 Cell = str | datetime | None
-"""Of a table. An instant is written as there is room for it; None is one that there is not."""
+"""A cell of a table. An instant is written as there is room for it; None: there is none."""
 
 ANOTHER_YEAR = timedelta(days=300)
 
@@ -98,9 +98,9 @@ def moment(at: datetime | None) -> str:
 
 
 def short_moment(at: datetime | None, now: datetime) -> str:
-    """The same where there is little room: the year if it is another one, seconds and an offset if they matter.
+    """An instant where there is little room: with the year, the seconds and the offset only if they matter.
 
-    An offset matters that is not today's.
+    The offset matters if it is not today's.
     """
     if at is None:
         return "-"
@@ -185,9 +185,9 @@ def _on_terminal(cell: Cell, now: datetime) -> str:
 
 
 def shown(text: str) -> str:
-    """As one line can show it: control characters and what the output's encoding lacks as escapes.
+    """The text as one line can show it, with escapes for control characters and for what the output's encoding lacks.
 
-    A cell cannot break its table, nor drive the terminal.
+    So a cell can neither break its table nor drive the terminal.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -195,7 +195,7 @@ def shown(text: str) -> str:
 
 
 def encoding() -> str:
-    """Of the output."""
+    """The encoding of standard output."""
     return (sys.stdout and sys.stdout.encoding) or "utf-8"
 
 

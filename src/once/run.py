@@ -93,7 +93,7 @@ class Ending(Noun):
 
 
 class Run(Noun):
-    """One attempt to run the command: one row of the table. `attempts` is how many its slot has; 0: no end to them."""
+    """One attempt to run the command: one row of the table. `attempts` is how many its slot has; 0: any number."""
 
     task: str
     number: int
@@ -133,7 +133,7 @@ class Run(Noun):
 
 
 class Task(Noun):
-    """A task and the little that is known of it beyond its runs. The notes say who paused or retired it, and why."""
+    """A task and what is known of it apart from its runs. The notes say who paused or retired it, and why."""
 
     name: str
     last_number: int = 0
@@ -147,7 +147,7 @@ class Task(Noun):
     in_force_since: datetime | None = None
 
     def is_paused(self, now: datetime) -> bool:
-        """Whether nothing of it may start at this time."""
+        """Whether a pause keeps it from starting at this time."""
         return self.paused_at is not None and (self.paused_until is None or self.paused_until > now)
 
 
@@ -163,9 +163,9 @@ def exit_status_of(wait_status: int) -> tuple[int, int | None]:
 
 
 def task_name(text: str, *, scope: str = "") -> str:
-    """The name under which a task is known: in NFC, behind the scope and a slash. Raises TaskNameInvalid.
+    """The full name of a task: the scope and a slash, then what was typed, all in NFC. Raises TaskNameInvalid.
 
-    What is behind them already is left there: verbs tell whole names, and each can be typed as it is told.
+    A name that already begins with the scope is left as it is, so that a name can be typed as the verbs print it.
     """
     name = f"{scope}/{text}" if scope and not text.startswith(f"{scope}/") else text
     shown = ascii(text) if len(text) <= LONGEST_NAME else f"{text[:20]!a}…"
@@ -183,7 +183,7 @@ def task_name(text: str, *, scope: str = "") -> str:
 
 
 def _composed(name: str, shown: str) -> str:
-    """Two editors may write one letter in two ways; after NFC it is one task. Raises TaskNameInvalid."""
+    """The name in NFC, so that two ways to encode a letter name one task. Raises TaskNameInvalid."""
     import unicodedata
 
     for character in name:
@@ -196,5 +196,5 @@ def _composed(name: str, shown: str) -> str:
 
 
 def fingerprint(argv: tuple[str, ...]) -> str:
-    """Tells a host's command from another's, to notice drift: a checksum, since nobody is to be kept out by it."""
+    """A checksum by which hosts notice that their commands differ. It guards against nobody, so CRC-32 will do."""
     return f"{zlib.crc32(chr(0).join(argv).encode(errors='surrogateescape')):08x}"

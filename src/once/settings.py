@@ -79,7 +79,7 @@ def state_directory(environ: Mapping[str, str]) -> str:
 
 
 def _of_the_homeless() -> str:
-    """Where everybody may write, anybody may have been first. Raises SettingInvalid."""
+    """The directory of a user without a home. Raises SettingInvalid if it is another's, or others may write there."""
     path = f"/var/tmp/once-{os.geteuid()}"  # noqa: S108 — ours alone, or refused
     with suppress(OSError):  # what is not there is made, and what cannot be is told when it is needed
         found = os.lstat(path)
@@ -134,7 +134,7 @@ def _text(value: object) -> str:
 
 
 def _address(value: object) -> str:
-    """Of an address that is none nothing is shown: it may hold a password. An empty one was meant to be one."""
+    """An address, not shown where it is none: it may hold a password. An empty one was meant to be one."""
     if not isinstance(value, str) or not value.strip():
         raise TypeError('must be one address in quotes, such as "postgresql://USER@HOST/DB"')
     return value
@@ -168,7 +168,7 @@ def _path(value: object) -> str:
 
 
 def _scope(value: object) -> str:
-    """As a task's name may begin: with a slip of the finger `pause --all` would pause nothing, and say it had."""
+    """Checked as the beginning of a task's name: mistyped, it would let `pause --all` pause nothing and say it had."""
     scope = _text(value)
     if scope.endswith("/") or scope.startswith("/"):
         raise ValueError(f"must be without the slash that follows it, not {scope!r}")

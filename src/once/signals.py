@@ -1,9 +1,9 @@
 """The signals that arrive, caught from the first instant of the process: as PID 1 the kernel drops what is not caught.
 
-Until a claim is under way a signal ends `once` at once: nothing is lost by it, what was under way is rolled back as
-after SIGKILL. The process does that in the handler itself. An exception that a handler raises may come up in a callback
-of the interpreter (an import, SQLite), which prints it and goes on: the signal would be lost. From the claim on signals
-are only noted, in order, for whoever supervises the command to forward.
+Until a claim is under way a signal ends `once` immediately: nothing is lost, since the database rolls back what was
+under way, as after SIGKILL. The handler itself ends the process. An exception raised there might surface in a callback
+of the interpreter (an import, SQLite), which prints it and goes on, and the signal would be lost. From the claim on
+signals are only noted, in order, and forwarded to the command by its supervision.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Interrupted(BaseException):
 
 
 def leave_at_once(signum: int) -> NoReturn:
-    """End the process with the status of a signal. Nothing of Python's runs any more."""
+    """End the process with the exit status of a signal, without running any more Python code."""
     os._exit(128 + signum)
 
 
 def interrupt(signum: int) -> NoReturn:
-    """Raise Interrupted: for who is not alone in the process."""
+    """Raise Interrupted: for a caller that shares the process with others."""
     raise Interrupted(signum)
 
 
@@ -76,7 +76,7 @@ class Arrivals:
             self._noting = before or self._for_good
 
     def note_for_good(self) -> None:
-        """From now on signals are only noted, whatever `noted` block is left: a run is at stake."""
+        """From now on only note signals, even after a `noted` block has ended: a run is at stake."""
         self._noting = self._for_good = True
 
     def raise_again(self) -> None:

@@ -36,9 +36,9 @@ class Start(Noun):
 
     After a success, history older than `keep` is forgotten; zero: never. The holder repeats a failure itself,
     `retry_delay` after it, while the slot has attempts left. `mirrors`: a start that finds its slot taken exits with
-    the status of whoever took it. `noted` is told of the held run, before its command begins.
-    `runs_unguarded`: without any claim, if the database stays away. `object_to` may raise on what is known before a
-    claim of this slot.
+    the status of whoever took it. `noted` is called with the held run before its command begins.
+    `runs_unguarded`: without any claim, if the database stays away. `object_to` is called with what is known before a
+    claim of the slot, and may raise.
     """
 
     argv: tuple[str, ...]
@@ -63,7 +63,7 @@ class Start(Noun):
 class Ports(Noun):
     """What a run needs of the world.
 
-    `open_store` makes a new, unconnected store, whose answers are waited for so long; the keeper has one of its own.
+    `open_store` makes a new store, not connected yet, that waits so long for each answer; the keeper has its own.
     """
 
     open_store: Callable[[timedelta], Store]

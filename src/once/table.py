@@ -23,15 +23,15 @@ PADDED_TO = 40
 """One long name does not push everybody's columns aside: it sticks out of its own."""
 
 NAMES_SHARE, SHORTEST_NAME = 3, 16
-"""The first column may take up this part of a line that is too short, and may have so many columns in any case."""
+"""Where a line is too short, the first column may take up a third of it, and sixteen columns in any case."""
 
 WRAPPED_FROM = 20
-"""The last column needs so many columns to be worth its place in the line."""
+"""With less room than this for it, the last column is put below the line."""
 
 JOINTS = "-_/.:"
 
 Piece = tuple[str, str]
-"""Text, and the word that decides about its colour."""
+"""Text, and the word that decides its colour."""
 
 
 def columns(text: str) -> int:
@@ -146,7 +146,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _cut(word: str, width: int) -> list[str]:
-    """Behind a dash or the like, if that is not far from where it must be."""
+    """A word in parts that fit: split after a dash or the like, if there is one in the second half of a part."""
     parts = []
     while columns(word) > width:
         at = len(word)

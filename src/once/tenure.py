@@ -174,8 +174,8 @@ class Tenure:
     def _forget(self) -> None:
         """Prune a page of what is older than `keep`, on the connection that the record went over.
 
-        With slack, so that a success costs one look by the key, and one in a day a short transaction. Whatever comes
-        of it is nobody's failure: the next success does it.
+        With slack, so that most successes cost one look by the key, and about one a day a short transaction. If it
+        fails, the next success does it.
         """
         keep = self._start.keep
         if not keep:

@@ -21,12 +21,13 @@ from once.store.base import Store
 from once.verdict import Reason, Verdict, Wish
 
 ENDED_BY_ONCE = {Outcome.LOST: 122, Outcome.TIMED_OUT: 124}
-"""What stands for a run elsewhere whose own status says little, or is not known."""
+"""Exit statuses for a run elsewhere whose own status says little, or is not known."""
 
 UNDONE = frozenset((Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STOPPED, Outcome.CANCELLED, Outcome.LOST))
-"""What a slot has come to that did not succeed."""
+"""Outcomes of a slot that was tried and did not succeed."""
 
 NOT_KNOWN_YET = 75
+"""Exit status of a start that has waited in vain for the outcome of a run elsewhere."""
 
 
 class Turn:

@@ -23,7 +23,7 @@ FOR_EVER = timedelta(days=36500)
 
 
 class NoKeeping:
-    """Nothing to keep: no lease, so none that ends."""
+    """Stands in for the keeper: there is no lease, so none that ends."""
 
     gone: Beat | None = None
     stop_asked: str | None = None
@@ -70,7 +70,7 @@ class Unguarded:
         return exit_status(watched)
 
     def _left_alone(self, why: str) -> int:
-        """Of several starts on one host, or one at each firing while the database is away, one runs the slot."""
+        """Run nothing: of the starts for one slot on one host only one runs it while the database is away."""
         self._ports.voice.mention(f"slot {wording.slot_text(self._start.claim)} {why}; nothing was run")
         return self._start.skip_code
 

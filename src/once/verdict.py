@@ -62,8 +62,8 @@ class Brief(Noun):
 class Twin(Noun):
     """A run of the same line whose slot has the same local time as the wished one, but is another instant.
 
-    Known as one of this line by its time: no other line was in use when it was claimed. It is looked for within three
-    hours, since no country moves its clocks by more, but for the few that crossed the date line.
+    It counts as a run of this line if no other line was in use when it was claimed. It is looked for within three
+    hours, since no country moves its clocks by more, except for the few that crossed the date line.
     """
 
     number: int
@@ -76,7 +76,7 @@ class Wish(Noun):
 
     `on_time` is how late it may be for a slot from before its schedule was first seen; None without a schedule, or
     when the slot was given by hand. `fired_at` is by this host's clock, as are the slots it is compared with.
-    `attempts` is how many the slot has over all hosts; None: no end to them. `standby` waits for the holder's end.
+    `attempts` is how many the slot has over all hosts; None: any number. `standby` waits for the holder's end.
 
     `catches_up`: the slot is one that nobody ran in its time. `rerun`: an operator wants the slot's next attempt,
     whatever became of the others, unless it has succeeded; `again`: even then.
@@ -234,7 +234,7 @@ def _by_policy(wish: Wish, facts: Facts) -> Skip | Wait | None:
 
 
 def _by_blocker(blocker: Brief, wish: Wish, *, recorded: bool) -> Skip | Wait:
-    """Hosts that catch up share the slots: neither one of these nor this start's own is lost because one is at work."""
+    """Hosts that catch up share the slots, so they wait for each other: none is skipped because another is at work."""
     if wish.overlap is Overlap.WAIT or wish.catches_up or blocker.caught_up:
         return Wait(blocker)
     if wish.overlap is Overlap.REPLACE and _is_newer(wish, blocker):

@@ -1,4 +1,4 @@
-"""What `once` says while it wraps a command: on stderr alone, one line at a time, and never a failure of its own."""
+"""What `once` says while it wraps a command: on stderr only, one line at a time, and never a failure of its own."""
 
 from __future__ import annotations
 

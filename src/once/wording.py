@@ -72,7 +72,7 @@ def turned_away(skip: Skip, claim: Claim, facts: Facts, *, waited: timedelta, st
 
 
 def is_told(skip: Skip, claim: Claim, facts: Facts, *, recorded: bool) -> bool:
-    """Whether a skip is said also where nobody asks: by whoever records it, and to whoever types."""
+    """Whether a skip is said even where nobody asks for more: if this start records it, and to whoever types."""
     if claim.by_hand or skip.reason in SPEAKS:
         return True
     return recorded and not (skip.reason in WANTED and facts.seen_today)
@@ -96,7 +96,7 @@ def off_schedule(claim: Claim) -> str | None:
 def drift(skip: Skip, claim: Claim, facts: Facts) -> str | None:
     """A line for a loser whose schedule or command is not the winner's, on another host; None where they agree.
 
-    Only of two starts that came for the slot at its time: between others a line may simply have been edited.
+    Only between two starts that were on time: otherwise the line may simply have been edited in between.
     """
     is_on_time = claim.slot and claim.wish.on_time and claim.wish.fired_at - claim.slot.at <= claim.wish.on_time
     if not is_on_time or skip.reason not in TAKEN or skip.run is None or skip.run.host == claim.holder.host:
@@ -110,7 +110,7 @@ def drift(skip: Skip, claim: Claim, facts: Facts) -> str | None:
 
 
 def is_news(claim: Claim, facts: Facts) -> bool:
-    """Whether drift is to be told also where nobody asks: as soon as it is there, and again at a day's first slot.
+    """Whether drift is said even where nobody asks for more: when it begins, and again at each day's first slot.
 
     cron mails what is said: a line at every losing start of every minute would be noise, one a day is a reminder.
     """

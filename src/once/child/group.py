@@ -28,9 +28,10 @@ UNCAUGHT = frozenset((signal.SIGSTOP, signal.SIGKILL))
 class Own:
     """A command that leads a group of its own.
 
-    A timeout(1) in a script, or a shell with job control, makes further groups, and passes on what asks it to end. A
-    freeze or a kill it cannot catch: that is sent to all that the command has begun in our session, which a daemon has
-    left. When the group is gone nobody passes anything on, and then they are sent whatever there is to send.
+    A timeout(1) in a script, or a shell with job control, puts processes into further groups and passes on to them the
+    signals that ask it to end. It cannot catch a freeze or a kill, so these are sent to all processes that the command
+    has started in our session (a daemon has left it). When the group is gone nobody passes anything on, and then they
+    are sent every signal.
     """
 
     def __init__(self, leader: int) -> None:

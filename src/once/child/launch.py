@@ -23,7 +23,7 @@ IGNORED_BY_PYTHON = frozenset((signal.SIGPIPE, signal.SIGXFSZ))
 """The interpreter ignores these for itself, and a command would inherit it."""
 
 WANT = frozenset((errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE))
-"""What exec says for want of something on this host: the command is not to blame (EAGAIN: execve(2), RLIMIT_NPROC)."""
+"""What exec says when this host lacks something: the command is not to blame (EAGAIN: execve(2), RLIMIT_NPROC)."""
 
 RESET = IGNORED_BY_PYTHON | {signal.SIGCHLD}
 

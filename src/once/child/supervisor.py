@@ -115,7 +115,7 @@ class Child:
         return whole
 
     def drain(self, within: float) -> int:
-        """After the end: hand a slow reader what is left, for so many seconds; the bytes that were given up.
+        """After the end: pass on to a slow reader what is left, for so many seconds; how many bytes were given up.
 
         A signal that asks to stop ends it early: there is no command any more to forward it to.
         """

@@ -1,7 +1,7 @@
 """A file that the command writes itself: only the end of what it has added is read back, for the record.
 
-Were a file written by us, on the command's behalf, a full disk would be met after the command had been told that all
-is well, and might have ended with 0. So only what cannot be read back is copied: see `wiring`.
+If `once` wrote the file on the command's behalf, it would meet a full disk after the command had been told that all was
+well, and perhaps had ended with 0. So only what cannot be read back is copied: see `wiring`.
 """
 
 from __future__ import annotations

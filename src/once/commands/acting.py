@@ -73,7 +73,7 @@ class Act(Noun):
         return self.known(name).name
 
     def patiently(self, act: Callable[[], Done]) -> Done:
-        """Do it, again if a start or a prune holds the task meanwhile. Raises Busy in the end."""
+        """Do it, and try again while a start or a prune holds the task. Raises Busy after the last try."""
         for _ in range(TRIES - 1):
             try:
                 return act()

@@ -68,7 +68,7 @@ class _Snapshot:
 
 
 def _families(checked: list[Checked], waiting: int, now: datetime) -> Iterator[Metric]:
-    """One a line of the manual."""
+    """The families in the order of the man page."""
     for name, text, value in PER_TASK:
         family = _gauge(f"once_task_{name}", text, ["task"])
         for one in checked:
@@ -144,7 +144,7 @@ PER_TASK = (
 
 
 def _write(path: str, text: bytes) -> None:
-    """Aside, then in its place: the collector never reads half of it. Raises FileNotWritten."""
+    """Write a draft and rename it: the collector never reads half of a file. Raises FileNotWritten."""
     draft = f"{path}.{os.getpid()}"
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)

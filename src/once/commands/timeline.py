@@ -55,7 +55,7 @@ def timeline(*, task: str | None, since: str, db: str | None, as_json: bool) -> 
 
 
 def _rows(asked: Look, grid: Grid) -> Iterator[Row]:
-    """The tasks', fifty at a time; below a task that was named, those of its hosts."""
+    """One row per task; below a task that was named, one for each of its hosts."""
     quiet = asked.store.pauses()
     for batch in asked.batches():
         names = [task.name for task in batch]

@@ -181,9 +181,9 @@ def longest_wait(
 ) -> timedelta | None:
     """How long to wait for another run; None: without end. `waits`: the policy is one that waits at all.
 
-    `replaces`: whoever has a run stopped and does not wait for its end runs nothing in its place.
+    `replaces`: it has the other run stopped, which is pointless without a wait for its end.
 
-    Raises WaitContradicted: whoever says how long means to wait.
+    Raises WaitContradicted where the options say both that it waits and that it does not.
     """
     if wait is not None and no_wait:
         raise WaitContradicted(wait=_wait_text(wait), other="--no-wait", repair="one of the two")
@@ -214,7 +214,7 @@ def begin(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> 
 
 
 def prepared(typed: Options, asked: Asked, found: Settings, arrivals: Arrivals) -> Runner | None:
-    """What runs it; None where this host is switched off."""
+    """A runner for it; None where this host is switched off."""
     voice = Voice(f"once {asked.verb}", typed.task, typed.verbose, typed.quiet, os.isatty(STDERR))
     if found.off:
         tell = voice.say if asked.by_hand else voice.mention

@@ -132,7 +132,7 @@ class Store(Protocol):
     """What messages call it: the address without any password."""
 
     def bound(self, answer_within: timedelta) -> None:
-        """From now on wait for a server's answer so long at most; making a connection has two seconds always."""
+        """From now on wait so long at most for each answer of a server; to connect there are always two seconds."""
         ...
 
     def connect(self) -> None:
@@ -140,7 +140,7 @@ class Store(Protocol):
         ...
 
     def look(self, claim: Claim) -> Facts:
-        """The read before: one query, no lock, on a connection made for it if there is none.
+        """What is known before a claim: one query, no lock, on a connection made for it if there is none.
 
         Running rows of expired leases count as not alive. An unknown task is `known=False`; `taken_name` is the
         task whose name differs in case only. Raises NotInitialised, SchemaTooNew or SchemaTooOld, RightsMissing.
@@ -217,8 +217,8 @@ class Store(Protocol):
 
         Settles first: no slot through the newest that is forgotten runs again. Never a run that is running or waits to
         retry, the newest start, the newest success, nor, for thirty days, a lost run whose end may still come. Waits
-        for nobody. Nothing is even looked for while the task's oldest run is not `slack` older than `keep`, but for
-        one look by the key. `by`: an operator, whose doing is noted. `rehearse`: only say what would be done, in
+        for nobody. While the task's oldest run is not `slack` older than `keep`, nothing is done but to look it up by
+        key. `by`: the operator who asked for it; leaves an event. `rehearse`: only say what would be done, in
         all pages together.
         """
         ...
@@ -246,7 +246,7 @@ class Store(Protocol):
         ...
 
     def excuse(self, claims: Sequence[Claim], *, by: Operator, continued: bool = False) -> Excused:
-        """Write down that these slots of one task are a known gap, in one transaction: ask for some hundreds.
+        """Record that these slots of one task are a known gap, in one transaction: pass some hundreds at a time.
 
         `continued`: they belong to what the operator has just excused, and to its event.
         """
@@ -286,7 +286,7 @@ class Store(Protocol):
     def slots(self, tasks: Collection[str], *, since: datetime, until: datetime) -> Iterator[Page]:
         """What became of the slots with since ≤ slot < until, a page a task, in the order of the tasks as given.
 
-        Held in memory at once: every slot of these tasks in that time. So ask for a week of fifty.
+        Every slot of these tasks in that time is held in memory at once, so ask for a week of some tasks at a time.
         """
         ...
 
@@ -339,7 +339,7 @@ class Store(Protocol):
         ...
 
     def grant(self, role: str) -> None:
-        """Run it."""
+        """Give the role these rights."""
         ...
 
     def close(self) -> None:
