@@ -105,6 +105,36 @@ def test_a_file_that_cannot_be_written_is_told(once: Once, store: Store, tmp_pat
     assert err == f"once metrics: {tmp_path}/nowhere/once.prom could not be written: No such file or directory\n"
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
+def test_what_is_no_file_is_not_replaced_by_one(kind: str, once: Once, store: Store, tmp_path: Path) -> None:
+    """Root's rename would put a file in the place of /dev/stdout, for every process of the host."""
+    store.connect()
+    path = tmp_path / "collector"
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/null")
+    before = path.lstat()
+    status, out, err = once("--write", str(path))
+
+    assert (status, out, err) == (2, "", f"once metrics: {path} could not be written: it is no regular file\n")
+    assert path.lstat() == before
+
+
+def test_a_link_is_written_through(once: Once, store: Store, tmp_path: Path) -> None:
+    """It stays a link, and the draft lies beside the file: on its file system."""
+    store.connect()
+    elsewhere, link = tmp_path / "elsewhere.prom", tmp_path / "once.prom"
+    elsewhere.write_text("old")
+    link.symlink_to(elsewhere)
+
+    assert once("--write", str(link)) == (0, "", "")
+    assert link.is_symlink()
+    assert "once_info" in elsewhere.read_text()
+
+
 def test_a_database_out_of_reach_leaves_the_file_as_it_was(once: Once, tmp_path: Path) -> None:
     """Its age tells."""
     path = tmp_path / "once.prom"

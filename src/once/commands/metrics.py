@@ -144,14 +144,20 @@ PER_TASK = (
 
 
 def _write(path: str, text: bytes) -> None:
-    """Write a draft and rename it: the collector never reads half of a file. Raises FileNotWritten."""
-    draft = f"{path}.{os.getpid()}"
+    """Write a draft and rename it: the collector never reads half of a file. Raises FileNotWritten.
+
+    A rename by root would replace a device such as /dev/stdout, so only a regular file is replaced; a link is followed.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise FileNotWritten(path=path, why="it is no regular file")
+    place = os.path.realpath(path)
+    draft = f"{place}.{os.getpid()}"
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         with open(descriptor, "wb") as file:
             os.fchmod(descriptor, MODE)
             file.write(text)
-        os.replace(draft, path)
+        os.replace(draft, place)
     except OSError as error:
         with suppress(OSError):
             os.unlink(draft)
