@@ -155,10 +155,13 @@ def _show_plain(answer: Answer) -> None:
 
 
 def _show_on_terminal(answer: Answer) -> None:
+    import shutil
+
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    width = shutil.get_terminal_size().columns  # with COLUMNS=0 the console would print nothing at all
+    console = Console(highlight=False, markup=False, emoji=False, width=width)
 
     def say(pieces: Sequence[table.Piece]) -> None:
         parts = ((shown(piece), STYLES.get(word, "")) for piece, word in pieces)
@@ -168,7 +171,7 @@ def _show_on_terminal(answer: Answer) -> None:
     rows = ([_on_terminal(cell, now) for cell in row] for row in answer.rows)
     for text in answer.heading:
         say([(text, "")])
-    for line in table.fitted(answer.titles, rows, console.width, answer.gives_way):
+    for line in table.fitted(answer.titles, rows, width, answer.gives_way):
         say(line)
     for pieces in answer.picture:
         say(pieces)

@@ -133,7 +133,8 @@ class Layout(Noun):
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """In lines of so many columns: broken at blanks, a word that is too long wherever it must."""
+    """In lines of so many columns, one at least: broken at blanks, a word that is too long wherever it must."""
+    width = max(1, width)
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word

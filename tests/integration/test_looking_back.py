@@ -376,6 +376,16 @@ def test_a_narrow_terminal_folds_and_loses_nothing(record: Told) -> None:
     assert re.sub(r"(Nov|2026-11-)( ?)27 11:00", "DAY", below).split() == ["no", "start", "from", "DAY"]
 
 
+@pytest.mark.parametrize("verb", ["status", "timeline"])
+def test_a_terminal_without_a_width_has_the_usual_one(verb: str, record: Told) -> None:
+    """COLUMNS=0 is what some tools hand on that have no terminal."""
+    record.run(0, task="nightly-backup-of-the-warehouse")
+    shown = on_terminal([verb], record, columns=0, COLUMNS="0").splitlines()
+    line = next((line for line in shown if "nightly" in line), "")
+
+    assert 40 < len(line) <= 80
+
+
 @pytest.mark.parametrize("verb", ["gaps", "status", "timeline"])
 def test_a_terminal_that_has_ascii_alone_is_told_all_the_same(verb: str, record: Told) -> None:
     """What it cannot show is escaped; the columns behind it are not moved."""

@@ -113,6 +113,14 @@ def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(name: str, width
     assert {"timed_out", "h1", "exit", "124"} <= set(" ".join(lines).replace(";", " ").split())
 
 
+@pytest.mark.parametrize("width", [0, 1, 3, 4])
+def test_a_line_has_room_for_a_character_at_least(width: int) -> None:
+    """Also where nothing is left of it beside the indent: an end is reached, and nothing is lost."""
+    lines = on_terminal(["backup", "failed", "漢", "exit 3"], width=width)
+
+    assert "".join(lines[1:]).replace(" ", "").startswith("backupexit3")
+
+
 def test_a_word_for_colour_stands_by_each_cell_but_the_first() -> None:
     """A task may be called what an outcome is called."""
     _, line = table.fitted(TITLES, [["failed", "failed", "db1", ""]], 80)

@@ -43,7 +43,7 @@ def timeline(*, task: str | None, since: str, db: str | None, as_json: bool) -> 
     asked = look([task] if task is not None else [], db)
     period = Period.of(since, None, asked.store.now())
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH_IN_A_PIPE, 24)).columns
+    width = shutil.get_terminal_size((80 if on_terminal else WIDTH_IN_A_PIPE, 24)).columns
     names = _names_width(asked, width, on_terminal=on_terminal)
     grid = Grid(period.since, period.now, max(FEWEST_CELLS, width - names - 2))
     rows = list(_rows(asked, grid))
