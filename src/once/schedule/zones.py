@@ -17,6 +17,9 @@ from once.schedule import dialect
 from once.schedule.schedule import Schedule
 from once.schedule.zone_names import check
 
+LOCALTIME = "/etc/localtime"
+"""TZ=:/etc/localtime says what no TZ says, and spares the C library a look at the file at every call."""
+
 __all__ = ["check", "implied", "resolve"]
 
 ALWAYS_UTC = frozenset({b"UTC0", b"UCT0", b"GMT0", b"<UTC>0", b"<+00>0"})
@@ -38,12 +41,15 @@ def resolve(
 
     Raises ZoneInvalid, ScheduleInvalid, and ZoneAmbiguous.
     """
-    if chosen := flag if flag is not None else setting:
-        check(chosen)
-        return chosen
     if flag is not None:
         check(flag)
+        return flag
+    if setting:
+        _check(setting, "ONCE_TZ" if environ.get("ONCE_TZ") == setting else "the setting tz")
+        return setting
     candidates = implied(environ)
+    for zone in candidates:
+        _check(zone, _origin(zone, environ))
     slots = {zone: Schedule.parse(expression, zone).slot_for(at).at for zone in candidates}
     chosen = candidates[0]
     for zone, slot in slots.items():
@@ -68,8 +74,22 @@ def implied(environ: Mapping[str, str], etc: str = "/etc") -> list[str]:
         found.append(_named_by(cron_zone))
     if "TZ" in environ:
         found.append(_named_by(environ["TZ"]) or "UTC")
-    found.append(_of_host(etc))
-    return list(dict.fromkeys(found))
+    host = _of_host(etc)
+    return list(dict.fromkeys(host if name == LOCALTIME else name for name in (*found, LOCALTIME)))
+
+
+def _check(name: str, origin: str) -> None:
+    """As `check`, and says who has named it: nobody has written it on the line."""
+    try:
+        check(name)
+    except errors.ZoneInvalid as fault:
+        raise errors.ZoneInvalid(
+            **fault.details | {"why": f"{fault.details['why']} (it comes from {origin})"}
+        ) from None
+
+
+def _origin(zone: str, environ: Mapping[str, str]) -> str:
+    return next((name for name in ("CRON_TZ", "TZ") if _named_by(environ.get(name, "")) == zone), LOCALTIME)
 
 
 def _of_host(etc: str) -> str:

@@ -137,6 +137,32 @@ def test_what_the_user_says_is_checked(flag, setting):
         resolve(flag, setting, {}, expression=NINE, at=MORNING)
 
 
+@pytest.mark.parametrize(
+    ("setting", "environ", "origin"),
+    [
+        ("Foo", {}, "the setting tz"),
+        ("Foo", {"ONCE_TZ": "Foo"}, "ONCE_TZ"),
+        (None, {"TZ": "Foo"}, "TZ"),
+        (None, {"CRON_TZ": "Foo", "TZ": "UTC"}, "CRON_TZ"),
+    ],
+)
+def test_a_refusal_tells_where_the_name_comes_from(setting, environ, origin):
+    """Nobody has written it on the line."""
+    with pytest.raises(errors.ZoneInvalid) as refusal:
+        resolve(None, setting, environ, expression=NINE, at=MORNING)
+
+    assert refusal.value.message == f"Time zone 'Foo' is refused: no such zone (it comes from {origin})"
+
+
+@pytest.mark.parametrize("value", [":/etc/localtime", "/etc/localtime"])
+def test_a_tz_that_names_the_hosts_own_file_says_nothing_else(etc, value):
+    """It is set for speed: the C library then does not look at the file at every call."""
+    (etc / "timezone").write_text("Asia/Tokyo\n")
+
+    assert implied({"TZ": value}, etc) == ["Asia/Tokyo"]
+    assert implied({"TZ": value, "CRON_TZ": "UTC"}, etc) == ["UTC", "Asia/Tokyo"]
+
+
 @pytest.fixture
 def host_in(monkeypatch):
     """Make /etc/localtime, which is the tests' own, name a zone."""
