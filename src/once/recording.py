@@ -94,13 +94,14 @@ class Recorder(Noun):
 
         The first failure already puts the outcome on disk: what follows may be cut short by SIGKILL. Where nothing
         lasts that is worth little, so the database is tried until it answers or `once` is killed. Only what it refuses
-        for good is given up.
+        for good is given up. After a while a line says why `once` is still there though its command has ended.
 
         `claim`: of a run that was never claimed.
         """
         entry = Entry(self.identity, self.store.name, hold, ending, claim, slot)
         give_up_at = self.clock.boottime() + self.tries_for
         kept: bool | None = None
+        told = self.lasting
         while True:
             try:
                 recorded = entry.record_in(self.store)
@@ -112,6 +113,10 @@ class Recorder(Noun):
                 if is_final or (self.lasting and self.clock.boottime() >= give_up_at):
                     self._give_up(entry, error, kept=kept)
                     return None
+                if not told and self.clock.boottime() >= give_up_at:
+                    told = True
+                    stays = "once stays until that is recorded, since no disk lasts here"
+                    self.voice.say(f"{_what(entry)}; {error.message}; {stays}")
                 self.clock.sleep(jittered(TRIES_EVERY))
                 continue
             if kept and recorded is not Recorded.UNKNOWN:  # else it may be all that is left of the run
@@ -131,10 +136,7 @@ class Recorder(Noun):
         return True
 
     def _give_up(self, entry: Entry, error: OnceError, *, kept: bool) -> None:
-        hold, ending = entry.hold, entry.ending
-        status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
-        run = "the command" if entry.claim is not None else f"run {hold.number}"
-        what = f"{run} {ending.outcome}{status}"
+        what = _what(entry)
         if kept:
             self.voice.say(f"{what}; {error.message}; the outcome waits in {self.journal.directory}")
         else:
@@ -145,3 +147,10 @@ class Recorder(Noun):
             self.voice.say(f"run {hold.number} {ending.outcome} after its lease was lost; recorded as a late end")
         elif recorded is Recorded.UNKNOWN:
             self.voice.insist(f"run {hold.number} {ending.outcome}, but {self.store.name} does not know the run")
+
+
+def _what(entry: Entry) -> str:
+    """What became of which run."""
+    status = "" if entry.ending.exit_status is None else f" with status {entry.ending.exit_status}"
+    run = "the command" if entry.claim is not None else f"run {entry.hold.number}"
+    return f"{run} {entry.ending.outcome}{status}"

@@ -114,6 +114,9 @@ class Memory:
     def keep(self, _entry: Entry) -> None:
         return None
 
+    def drop(self, _entry: Entry) -> None:
+        return None
+
 
 @pytest.mark.parametrize(("status", "said"), [(None, "run 7 stopped; "), (3, "run 7 stopped with status 3; ")])
 def test_an_outcome_that_waits_is_told_with_the_status_that_it_has(
@@ -128,6 +131,27 @@ def test_an_outcome_that_waits_is_told_with_the_status_that_it_has(
     assert recorder.record(Hold("t", 7, "token"), ending) is None
     assert capfd.readouterr().err == (
         f"once run: t: {said}db1/ops is out of reach: connection refused; the outcome waits in /journal\n"
+    )
+
+
+@pytest.mark.parametrize(("tries", "said"), [(5, 0), (60, 1)])
+def test_a_pod_that_stays_for_its_outcome_says_so(capfd: pytest.CaptureFixture[str], tries: int, said: int) -> None:
+    """Its command has ended, and it runs on: after a while that wants a line, in a short outage none."""
+    left = iter(range(tries))
+
+    class Back(Away):
+        def finish(self, hold: Hold, ending: Ending) -> Recorded:
+            return super().finish(hold, ending) if next(left, None) is not None else Recorded.AS_ENDED
+
+    recorder = Recorder(
+        store=Back(), identity="x", journal=Memory(), clock=FakeClock(), voice=Voice("once run", "t"), lasting=False
+    )
+    ending = Ending(outcome=Outcome.FAILED, finished_at=MONDAY, exit_status=3)
+
+    assert recorder.record(Hold("t", 7, "token"), ending) is Recorded.AS_ENDED
+    assert capfd.readouterr().err == said * (
+        "once run: t: run 7 failed with status 3; db1/ops is out of reach: connection refused; "
+        "once stays until that is recorded, since no disk lasts here\n"
     )
 
 
