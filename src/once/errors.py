@@ -270,6 +270,10 @@ class FileNotWritten(OnceError):
     """{path} could not be written: {why}"""
 
 
+class OutcomeNotDropped(OnceError):
+    """What waits in {directory} could not be dropped: {why}"""
+
+
 class MetricsMissing(Refused):
     """The package prometheus-client is not installed"""
 

@@ -285,6 +285,36 @@ def test_what_waits_for_a_database_that_cannot_be_reached_can_be_dropped(lone_ho
     assert dropped == Ran(0, b"report run 7: failed, dropped\n", "")
 
 
+def test_an_address_with_its_password_drops_what_waits_for_it_and_is_not_told(lone_host: Host) -> None:
+    """It is what the settings say; the journal knows it without."""
+    path = written(lone_host, store="postgresql://once@127.0.0.1:1/ops")
+    with_password = "postgresql://once:s3cret@127.0.0.1:1/ops"
+    dropped = lone_host.once("flush", "--drop", with_password)
+    again = lone_host.once("flush", "--drop", with_password)
+
+    assert (dropped.status, dropped.out.decode(), path.exists()) == (0, "report run 7: failed, dropped\n", False)
+    assert again.out.decode() == "Nothing waits for postgresql://once@127.0.0.1:1/ops.\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_an_outcome_that_cannot_be_dropped_is_one_line(lone_host: Host) -> None:
+    """On a disk that has become read-only."""
+    path = written(lone_host)
+    read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+    line = [str(ONCE), "flush", "--drop", "postgresql://once@db0/ops"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", read_only, str(lone_host.journal), *line],
+        env=lone_host.environ,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    why = f"What waits in {lone_host.journal} could not be dropped: Read-only file system"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"once flush: {why}\n")
+    assert path.exists()
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_journal_that_cannot_be_emptied_keeps_nothing_from_starting(lone_host: Host, is_known: bool) -> None:

@@ -12,9 +12,10 @@ from once.clock import SystemClock
 from once.commands.opening import Place, place
 from once.commands.options import as_json, database
 from once.entry import Entry, Unread
-from once.errors import OnceError
+from once.errors import OnceError, OutcomeNotDropped
 from once.journal import Delivery, Journal
 from once.render import Answer
+from once.store.connect import carries_password, display
 
 KEYS = ("task", "number", "outcome", "exit_status", "finished_at", "store", "delivery", "file", "why")
 """What programs may rely on. Of a file that cannot be read only the last three are known."""
@@ -33,6 +34,8 @@ def flush(*, drop: str | None, db: str | None, as_json: bool) -> Answer:
     """
     where = place(db)
     journal = Journal(where.journal)
+    if drop is not None and carries_password(drop):  # as the settings have it; the journal knows it without
+        drop = display(drop)
     delivery = _delivery(where, journal, gives_up=drop is not None) if journal.waiting() else Delivery()
     items = [_unread_item(unread, journal) for unread in journal.unread()]
     items += [_item(entry, "recorded") for entry in delivery.recorded]
@@ -40,7 +43,7 @@ def flush(*, drop: str | None, db: str | None, as_json: bool) -> Answer:
     for entry in journal.entries():
         dropped = entry.store == drop
         if dropped:
-            journal.drop(entry)
+            _drop(entry, journal)
         items.append(_item(entry, "dropped" if dropped else "elsewhere"))
     fine = {item["delivery"] for item in items} <= {"recorded", "dropped"}
     lines = [_line(item) for item in items]
@@ -63,6 +66,14 @@ def _delivery(where: Place, journal: Journal, *, gives_up: bool) -> Delivery:
         if gives_up:
             return Delivery()
         raise
+
+
+def _drop(entry: Entry, journal: Journal) -> None:
+    """Raises OutcomeNotDropped."""
+    try:
+        journal.drop(entry)
+    except OSError as error:
+        raise OutcomeNotDropped(directory=journal.directory, why=error.strerror) from error
 
 
 def _item(entry: Entry, delivery: str) -> dict[str, Any]:
