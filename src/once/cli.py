@@ -98,6 +98,8 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
         return _status_of(Refused, verb)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
+    except SystemExit:  # what click makes of that
+        return _status_of(OnceError, verb) if wrapping and ASK_FOR_HELP.isdisjoint(args) else 0
     except Exception as error:
         if isinstance(error, OSError) and not ASK_FOR_HELP.isdisjoint(args):
             write_line(f"{name}: {OutputRefused(why=error.strerror)}")

@@ -436,3 +436,15 @@ def test_a_reader_that_has_seen_enough_is_no_failure(record: Told, tmp_path: Pat
 
     assert done.stderr == ""
     assert done.stdout.startswith("TASK")
+
+
+@pytest.mark.parametrize("asked", [["--help"], ["run", "--help"], ["--version"]])
+def test_a_reader_of_the_help_that_has_seen_enough_is_no_failure(asked: list[str]) -> None:
+    """With `set -o pipefail`, `once run --help | grep -q` would fail."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    call = [sys.executable, "-m", "once", *asked]
+    done = subprocess.run(call, stdout=writes, stderr=subprocess.PIPE, check=False)
+    os.close(writes)
+
+    assert (done.returncode, done.stderr) == (0, b"")
