@@ -43,8 +43,8 @@ class Journal:
         path = self._path(entry)
         draft = f"{path}.{os.getpid()}"
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-                file.write(written(entry))
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(written(entry).encode())
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)

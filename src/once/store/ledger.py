@@ -44,6 +44,9 @@ class Ledger:
         return claiming.look(self._database.session(), claim, store=self.name)
 
     def claim(self, claim: Claim) -> Claimed:
+        # What the holder needs when its command has ended: by then another version may stand where it is loaded from.
+        from once.store import pruning  # noqa: F401
+
         with self._database.transaction() as session:
             return claiming.claim(session, claim, store=self.name)
 
@@ -107,7 +110,7 @@ class Ledger:
         by: Operator | None = None,
         rehearse: bool = False,
     ) -> Pruned:
-        from once.store import pruning  # what only a winner needs
+        from once.store import pruning  # what hardly any start needs; a winner's claim has loaded it
 
         session = self._database.session()
         oldest = pruning.oldest(session, task)
