@@ -70,6 +70,8 @@ class Supervision:
         exited = self._until_exit()
         if self._was_made_to_end(exited):
             self._end_the_group()
+        elif self._frozen_since is not None:
+            self._leave_nobody_frozen(exited)
         return Watched(
             exited=exited,
             stopped_by=self._stopped_by,
@@ -84,6 +86,19 @@ class Supervision:
         if self._stopped_by is not None and self._kill_at is None and exited.wait_status != 0:
             self._kill_at = self._clock.boottime() + self._limits.kill_after.total_seconds()
         return self._kill_at is not None or self._lost is not None
+
+    def _leave_nobody_frozen(self, exited: Exited) -> None:
+        """What a command leaves behind that ended while frozen, by somebody's SIGKILL: nobody else will see to it.
+
+        At our own end the kernel would let it go, past its lease. One that had succeeded a moment before was not at
+        work any more: what it leaves is left alone, and not frozen.
+        """
+        if self._child.group_is_gone():
+            return
+        if exited.wait_status != 0 and self._is_past_the_lease(self._clock.boottime()):
+            self._child.kill()
+        else:
+            self._child.thaw()
 
     def _until_exit(self) -> Exited:
         while True:

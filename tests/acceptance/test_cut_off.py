@@ -6,15 +6,17 @@ A witness writes down the time every 50 ms, from the command and from a process 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import ONCE, Host, ended, needs, until
+from tests.acceptance.conftest import ONCE, Host, alive, ended, needs, until
 from tests.acceptance.own_server import OwnServer
 
 LEASE = 5.0
@@ -101,6 +103,28 @@ def sit_out(host: Host, process: subprocess.Popen[bytes], cut: Callable[[], None
 def test_past_the_lease_a_stopped_server_freezes_the_group(own_host: Host, own_server: OwnServer) -> None:
     """Back, and nobody came: it goes on and succeeds."""
     sit_out(own_host, witness(own_host), own_server.freeze, own_server.thaw)
+
+
+def test_what_a_command_leaves_behind_that_is_killed_while_frozen_works_no_more(
+    own_host: Host, own_server: OwnServer
+) -> None:
+    """The kernel would let it go when `once` has ended, and what ignores HUP would work on, past the lease."""
+    process = witness(own_host, "nohup")
+    own_server.freeze()
+    line = said(process)
+    (leader,) = children(process.pid)
+    (left,) = children(leader)
+    os.kill(leader, signal.SIGKILL)
+    status = ended(process).status
+
+    assert "the command is frozen" in line
+    assert status == 128 + signal.SIGKILL
+    assert not alive(left)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has begun."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 class Lan:

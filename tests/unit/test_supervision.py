@@ -131,6 +131,15 @@ def test_at_the_end_of_trust_the_command_is_frozen_and_the_database_asked(stage:
     assert stage.keeper.asked == 1
 
 
+@pytest.mark.parametrize(("status", "done"), [(9, "kill"), (0, "thaw")])
+def test_what_a_command_leaves_behind_does_not_stay_frozen(stage: Stage, status: int, done: str) -> None:
+    """Somebody's SIGKILL has ended the command: nobody asks for the rest any more. Or it had just succeeded."""
+    stage.command.leaves_behind = True
+    stage.watch(exited(110, status))
+
+    assert stage.command.done == [(TRUST_ENDS, "freeze"), (110, done)]
+
+
 def test_a_command_that_took_longer_to_start_than_its_lease_is_frozen_at_once(stage: Stage) -> None:
     """A file server was away while the command was executed; another host may be at work since."""
     stage.clock.seconds = 150.0
