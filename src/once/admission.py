@@ -121,11 +121,14 @@ class Admission:
                 assert isinstance(verdict, Skip)
                 self._sight(facts)
                 return TurnedAway(verdict, facts)
-        with self._arrivals.noted():
-            return self._take()
+        return self._take()
 
     def _take(self) -> Admitted | TurnedAway | tuple[Wait, Facts]:
-        """The claim, undisturbed by signals: one that has come is acted upon when it is known what was claimed."""
+        """The claim, undisturbed by signals: one that has come is acted upon when it is known what was claimed.
+
+        Until then none ends us at once, also between two tries.
+        """
+        self._arrivals.note_for_good()
         if self._sent is None:
             self._sent = self._clock.boottime()
         self._unanswered = True
@@ -133,13 +136,10 @@ class Admission:
         self._unanswered = False
         verdict = claimed.verdict
         if isinstance(verdict, Go) and claimed.hold is not None:
-            self._arrivals.note_for_good()
             lease = Lease(self._claim.lease, self._sent)
             return Admitted(claimed.hold, verdict.attempt, lease, claimed.facts)
         self._sent = None
-        signum = self._arrivals.take()
-        if signum is not None:
-            raise Interrupted(signum)
+        self._arrivals.raise_again()
         if isinstance(verdict, Wait):
             return verdict, claimed.facts
         assert isinstance(verdict, Skip)
@@ -203,11 +203,8 @@ class Admission:
                 raise Interrupted(signum)
             raise away
         self._voice.detail(f"{away.message}; trying for another {in_words(timedelta(seconds=left))}")
-        if self._unanswered:
-            with self._arrivals.noted():
-                self._clock.sleep(min(pauses.next(), left, 1.0))
-        else:
-            self._clock.sleep(min(pauses.next(), left))
+        longest = 1.0 if self._unanswered else left
+        self._clock.sleep(min(pauses.next(), left, longest))
 
     def _wait_for(self, verdict: Wait, since: float, pauses: _Pauses) -> bool:
         """Pause until the run in the way may have ended; False when the time for that is up."""

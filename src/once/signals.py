@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -58,7 +57,6 @@ class Arrivals:
         self._leave = leave
         self._noted: deque[int] = deque()
         self._noting = False
-        self._for_good = False
 
     def catch(self) -> None:
         """Install the handlers. A signal that was inherited as ignored (nohup) stays ignored."""
@@ -66,22 +64,13 @@ class Arrivals:
             if signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, self._arrived)
 
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """While inside, signals are noted and do not raise. What was noted stays noted on leaving."""
-        before, self._noting = self._noting, True
-        try:
-            yield
-        finally:
-            self._noting = before or self._for_good
-
     def note_for_good(self) -> None:
-        """From now on only note signals, even after a `noted` block has ended: a run is at stake."""
-        self._noting = self._for_good = True
+        """From now on, until `raise_again`, signals are only noted: a run is at stake."""
+        self._noting = True
 
     def raise_again(self) -> None:
         """Nothing is at stake any more: the next signal ends `once`. Raises Interrupted if one has been noted."""
-        self._noting = self._for_good = False
+        self._noting = False
         signum = self.take()
         if signum is not None:
             raise Interrupted(signum)

@@ -155,6 +155,22 @@ def test_a_signal_while_a_claims_answer_is_unknown_waits_for_the_answer(real: St
     assert arrivals.take() == signal.SIGTERM
 
 
+def test_a_signal_between_two_tries_of_a_claim_waits_for_the_answer_too(real: Store, tmp_path: Path) -> None:
+    """While the connection of the first is given back, say."""
+    arrivals = Arrivals()
+
+    class Closing(Unsteady):
+        def __getattr__(self, verb: str) -> Any:
+            if verb == "close":
+                arrivals._arrived(signal.SIGTERM, None)
+            return super().__getattr__(verb)
+
+    answer = admission(Closing(real, "claim"), tmp_path, arrivals=arrivals).seek()
+
+    assert isinstance(answer, Admitted)
+    assert arrivals.take() == signal.SIGTERM
+
+
 def test_a_signal_ends_the_wait_for_an_answer_that_never_comes(real: Store, tmp_path: Path) -> None:
     """Within seconds, not within --db-wait."""
     arrivals = Arrivals()

@@ -156,12 +156,12 @@ def main() -> int:
     parser.add_argument("--answer", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     given = parser.parse_args()
-    with arrivals.noted():
-        try:
-            return Supervised(given).run()
-        except OnceError as error:
-            Path(given.report).write_text(json.dumps({"error": type(error).__name__, "message": error.message}))
-            return error.wrapping
+    arrivals.note_for_good()
+    try:
+        return Supervised(given).run()
+    except OnceError as error:
+        Path(given.report).write_text(json.dumps({"error": type(error).__name__, "message": error.message}))
+        return error.wrapping
 
 
 if __name__ == "__main__":
