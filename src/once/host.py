@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import pwd
+import time
 import zlib
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from once.clock import BOOTTIME
 from once.run import Holder
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ def holder(environ: Mapping[str, str], *, root: str = "/") -> Holder:
         boot=_first_line(f"{root}/proc/sys/kernel/random/boot_id"),
         pid=os.getpid(),
         user=user_name(),
+        booted_at=datetime.now(UTC) - timedelta(seconds=time.clock_gettime(BOOTTIME)),
     )
 
 

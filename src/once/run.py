@@ -57,13 +57,18 @@ class Line(Noun):
 
 
 class Holder(Noun):
-    """Who starts a command. `machine` is None where nothing proves that two starts share a machine (containers)."""
+    """Who starts a command. `machine` is None where nothing proves that two starts share a machine (containers).
+
+    `booted_at` is by this host's clock. Copies of one machine share its name and its id, and have boots of their own: a
+    holder of another boot is gone only if nothing was heard of it since ours began.
+    """
 
     host: str
     machine: str | None
     boot: str | None
     pid: int
     user: str
+    booted_at: datetime | None = None
 
 
 class Hold(Noun):

@@ -24,9 +24,16 @@ def slot(hours_after_noon: float = 0) -> Slot:
     return Slot(at, f"{at:%Y-%m-%dT%H:%M}", 0)
 
 
-def holder(host: str = "a", *, machine: str | None = None, boot: str | None = "boot1", pid: int = 42) -> Holder:
+def holder(
+    host: str = "a",
+    *,
+    machine: str | None = None,
+    boot: str | None = "boot1",
+    pid: int = 42,
+    booted_at: datetime = NOON,
+) -> Holder:
     """Somebody who starts a command."""
-    return Holder(host, machine, boot, pid, "ops")
+    return Holder(host, machine, boot, pid, "ops", booted_at)
 
 
 def claim(

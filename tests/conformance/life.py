@@ -17,7 +17,7 @@ from once.lease import Lease
 from once.run import Ending, Hold, Holder, Outcome
 from once.store.base import Claim, Claimed, Recorded, Store
 from once.verdict import Go, Overlap, Wait, decide
-from tests.conformance.claims import LEASE, claim, ending, holder, slot
+from tests.conformance.claims import LEASE, NOON, claim, ending, holder, slot
 from tests.conformance.conftest import Bench
 from tests.conformance.story import Story
 
@@ -66,6 +66,7 @@ class Life:
         self.retrying: list[Working] = []
         self.unanswered: list[Asked] = []
         self.boots = [0] * HOSTS
+        self.booted_at = [NOON] * HOSTS
         self.story = Story(bench, stores[0], task)
         self.told: list[str] = []
         bench.begin_again()
@@ -252,6 +253,7 @@ class Life:
             self.story.dead_boots.add(self._holder(one).boot)
         for one in gone:
             self.boots[one] += 1
+            self.booted_at[one] = self.bench.clock.now()
         self.working = [worker for worker in self.working if worker.host not in gone]
         self.retrying = [worker for worker in self.retrying if worker.host not in gone]
         self.unanswered = [asked for asked in self.unanswered if asked.host not in gone]
@@ -324,7 +326,8 @@ class Life:
     def _holder(self, host: int) -> Holder:
         if self.bench.kind == "sqlite":
             return holder("host", machine="m", boot=f"boot{self.boots[0]}", pid=host)
-        return holder(f"host{host}", machine=f"m{host}", boot=f"boot{host}.{self.boots[host]}")
+        boot = f"boot{host}.{self.boots[host]}"
+        return holder(f"host{host}", machine=f"m{host}", boot=boot, booted_at=self.booted_at[host])
 
     def _says_running(self, worker: Working) -> bool:
         return worker.hold.number in self.story.running()

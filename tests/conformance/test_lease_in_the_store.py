@@ -83,8 +83,9 @@ class TestExpiry:
             holder("a", machine="m2", boot="boot2"),
             holder("a", machine=None, boot="boot2"),
             holder("b", machine="m1", boot="boot2"),
+            holder("a", machine="m1", boot="boot2", booted_at=NOON - timedelta(minutes=1)),
         ],
-        ids=["same boot", "another machine of that name", "container", "another host of that machine"],
+        ids=["same boot", "another machine of that name", "container", "another host of that machine", "its copy"],
     )
     def test_nothing_less_proves_that_a_holder_is_dead(self, bench: Bench, store: Store, finder: object) -> None:
         """Names of hosts and containers are used again."""

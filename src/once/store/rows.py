@@ -37,6 +37,7 @@ def of_claim(claim: Claim) -> Values:
         "seen_as": _seen_as(claim),
         "machine": claim.holder.machine,
         "boot": claim.holder.boot,
+        "booted_at": claim.holder.booted_at,
         "command_hash": claim.command_hash,
         "once_version": __version__,
         "expression": line.expression if line else None,

@@ -26,7 +26,10 @@ alive AS (
         AND (
             %(locked)s
             OR run.lease_until > moment.now
-            AND (run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s) IS NOT TRUE
+            AND (
+                run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s
+                AND run.beat_at <= %(booted_at)s
+            ) IS NOT TRUE
         )
 ),
 ended AS (
@@ -79,7 +82,10 @@ SELECT
         WHEN latest.outcome = 'running' THEN
             %(locked)s
             OR latest.lease_until > moment.now
-            AND (latest.machine = %(machine)s AND latest.host = %(host)s AND latest.boot <> %(boot)s) IS NOT TRUE
+            AND (
+                latest.machine = %(machine)s AND latest.host = %(host)s AND latest.boot <> %(boot)s
+                AND latest.beat_at <= %(booted_at)s
+            ) IS NOT TRUE
         ELSE latest.retry_at IS NOT NULL
             AND latest.lease_until > moment.now
             AND latest.token IS DISTINCT FROM %(retry_of)s
@@ -229,6 +235,7 @@ WITH ended AS (
         AND (
             run.lease_until <= once.now()
             OR run.machine = %(machine)s AND run.host = %(host)s AND run.boot <> %(boot)s
+            AND run.beat_at <= %(booted_at)s
         )
     FOR UPDATE SKIP LOCKED
 )
