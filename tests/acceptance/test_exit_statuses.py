@@ -36,6 +36,18 @@ def test_the_commands_status_is_ours(
     assert (run["outcome"], run["exit_status"], run["signal"]) == (outcome, status, signal)
 
 
+@pytest.mark.parametrize(("verb", "status"), [("lock", 125), ("gaps", 125), ("check", 3)])
+def test_an_installation_that_is_broken_is_nobody_elses_status(lone_host: Host, verb: str, status: int) -> None:
+    """Not 1, as Python has it: that is a command's failure, or what a report has found."""
+    (lone_host.root / "click.py").write_text("raise ImportError('click is gone')")
+    how = ["--task", "t", "--", "touch", "ran"] if verb == "lock" else []
+    ran = lone_host.once(verb, *how, environ={"PYTHONPATH": str(lone_host.root)})
+
+    assert (ran.status, ran.out) == (status, b"")
+    assert ran.err == "once: internal error, ImportError: click is gone. Try: ONCE_DEBUG=1 for the traceback\n"
+    assert not (lone_host.root / "ran").exists()
+
+
 def test_a_skip_is_0_or_what_was_asked_for(host: Host, this_minute: MinuteSlot) -> None:
     """Done before: the same on every store."""
     first = host.once(*run_line(this_minute), "--", "true")
