@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import click
 
 from once import host, missing
+from once.commands.looking import known_task
 from once.commands.opening import Place, place
-from once.errors import Busy, NoSuchTask, TasksUnclear
+from once.errors import Busy, TasksUnclear
 from once.event import Event, Operator, What
 from once.instants import in_words, parse_instant
 from once.noun import Noun
 from once.render import moment
-from once.run import Task, task_name
+from once.run import Task
 from once.schedule import Schedule
 from once.store.base import Store
 
@@ -62,11 +63,7 @@ class Act(Noun):
 
     def known(self, name: str) -> Task:
         """A task that is known. Raises NoSuchTask, TaskNameInvalid."""
-        full = task_name(name, scope=self.where.settings.scope)
-        task = self.store.task(full)
-        if task is None:
-            raise NoSuchTask(task=full)
-        return task
+        return known_task(self.where, self.store, name)
 
     def task(self, name: str) -> str:
         """Its full name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -103,12 +103,27 @@ def look(names: Sequence[str], db: str | None) -> Look:
     where = place(db)
     store = where.read()
     known = {task.name: task for task in store.tasks()}
-    wanted = dict.fromkeys(task_name(name, scope=where.settings.scope) for name in names)
+    wanted = known_names(where, names, known)
+    chosen = tuple(task for name, task in known.items() if not wanted or name in wanted)
+    return Look(where, store, chosen, named=bool(wanted))
+
+
+def known_names(where: Place, names: Sequence[str], known: Collection[str]) -> list[str]:
+    """The full names of these tasks, in their order. Raises NoSuchTask, TaskNameInvalid."""
+    wanted = [task_name(name, scope=where.settings.scope) for name in names]
     for name in wanted:
         if name not in known:
             raise NoSuchTask(task=name)
-    chosen = tuple(task for name, task in known.items() if not wanted or name in wanted)
-    return Look(where, store, chosen, named=bool(wanted))
+    return wanted
+
+
+def known_task(where: Place, store: Store, name: str) -> Task:
+    """The task of this name. Raises NoSuchTask, TaskNameInvalid."""
+    full = task_name(name, scope=where.settings.scope)
+    task = store.task(full)
+    if task is None:
+        raise NoSuchTask(task=full)
+    return task
 
 
 def first_of(items: Iterator[Any]) -> tuple[bool, Iterator[Any]]:

@@ -10,14 +10,13 @@ import click
 
 from once import host
 from once.clock import SystemClock
-from once.commands.looking import many
+from once.commands.looking import known_names, many
 from once.commands.opening import place
 from once.commands.options import DURATION, as_json, database
-from once.errors import NoSuchTask, TaskBusy
+from once.errors import TaskBusy
 from once.event import Operator
 from once.instants import in_words, rfc3339
 from once.render import Answer
-from once.run import task_name
 from once.settings import KEEP
 from once.store.base import Pruned, Store
 
@@ -45,11 +44,8 @@ def prune(*, tasks: tuple[str, ...], keep: timedelta | None, dry_run: bool, db: 
     """
     where = place(db)
     store = where.read()
-    names = [task_name(task, scope=where.settings.scope) for task in tasks]
     known = [task.name for task in store.tasks()]
-    for name in names:
-        if name not in known:
-            raise NoSuchTask(task=name)
+    names = known_names(where, tasks, known)
     if keep is None:
         keep = KEEP if where.settings.keep is None else where.settings.keep
     if not keep:

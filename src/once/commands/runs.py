@@ -7,12 +7,11 @@ import sys
 import click
 
 from once.commands import acting, telling
+from once.commands.looking import known_task
 from once.commands.opening import place
 from once.commands.options import Number, as_json, database
-from once.errors import NoSuchTask
 from once.instants import EPOCH
 from once.render import Answer
-from once.run import task_name
 
 
 @click.command(short_help="The history of a task, newest first.")
@@ -29,9 +28,7 @@ def runs(*, task: str, limit: int | None, db: str | None, as_json: bool) -> Answ
     """
     where = place(db)
     store = where.read()
-    name = task_name(task, scope=where.settings.scope)
-    if store.task(name) is None:
-        raise NoSuchTask(task=name)
+    name = known_task(where, store, task).name
     now = store.now()
     if limit is None and not as_json and sys.stdout.isatty():
         limit = 20

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from once.commands import telling
-from once.commands.looking import many, waits
+from once.commands.looking import known_names, many, waits
 from once.commands.opening import place
 from once.commands.options import as_json, database
-from once.errors import NoSuchTask, OnceError
+from once.errors import OnceError
 from once.instants import in_words
 from once.journal import Journal
 from once.render import Answer, Cell, interval
-from once.run import Run, Task, task_name
+from once.run import Run, Task
 from once.store.base import Store
 
 TITLES = ("TASK", "SCHEDULE", "LAST SLOT", "OUTCOME", "TOOK", "HOST", "NEXT SLOT", "NOTE")
@@ -36,12 +36,9 @@ def status(*, tasks: tuple[str, ...], db: str | None, as_json: bool) -> Answer:
     if where.is_missing and not tasks:
         return Answer(verb="status", lines=[str(where.no_record())], as_json=as_json)
     store = where.read()
-    names = [task_name(task, scope=where.settings.scope) for task in tasks]
     now = store.now()
     known = {task.name: task for task in store.tasks()}
-    for name in names:
-        if name not in known:
-            raise NoSuchTask(task=name)
+    names = known_names(where, tasks, known)
     chosen = [known[name] for name in names] if names else list(known.values())
     newest = store.newest(names or None)
     pairs = [(task, newest.get(task.name)) for task in chosen]
