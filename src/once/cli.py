@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -86,22 +87,24 @@ def main(args: Sequence[str], arrivals: Arrivals) -> int:
     verb = next((arg for arg in args if not arg.startswith("-")), "")
     wrapping = verb in WRAPPING
     name = f"once {verb}" if verb in VERBS else "once"
+    ours = list(takewhile("--".__ne__, args))
+    asks_for_help = not ASK_FOR_HELP.isdisjoint(ours)
     try:
         return _finished(cli.main(args=list(args), prog_name="once", standalone_mode=False, obj=arrivals))
     except OnceError as error:
-        about = _task_of(args) if wrapping else ""
+        about = _task_of(ours) if wrapping else ""
         write_line(f"{name}: {about}{'NOT run: ' if wrapping and error.prevents else ''}{error}")
         return _status_of(error, verb)
     except click.ClickException as error:
-        about = f"{_task_of(args)}NOT run: " if wrapping else ""
+        about = f"{_task_of(ours)}NOT run: " if wrapping else ""
         write_line(f"{name}: {about}{_sentence(error.format_message())} Try: {name} --help")
         return _status_of(Refused, verb)
     except BrokenPipeError:  # `| head -1` has seen enough
         return 0
     except SystemExit:  # what click makes of that
-        return _status_of(OnceError, verb) if wrapping and ASK_FOR_HELP.isdisjoint(args) else 0
+        return _status_of(OnceError, verb) if wrapping and not asks_for_help else 0
     except Exception as error:
-        if isinstance(error, OSError) and not ASK_FOR_HELP.isdisjoint(args):
+        if isinstance(error, OSError) and asks_for_help:
             write_line(f"{name}: {OutputRefused(why=error.strerror)}")
             return _status_of(OutputRefused, verb)
         if os.environ.get("ONCE_DEBUG"):
@@ -122,8 +125,6 @@ def _task_of(args: Sequence[str]) -> str:
     """
     typed = iter(args)
     for arg in typed:
-        if arg == "--":
-            break
         option, equals, value = arg.partition("=")
         if option == "--task":
             task = value if equals else next(typed, "")
