@@ -296,22 +296,27 @@ def test_an_address_with_its_password_drops_what_waits_for_it_and_is_not_told(lo
     assert again.out.decode() == "Nothing waits for postgresql://once@127.0.0.1:1/ops.\n"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_an_outcome_that_cannot_be_dropped_is_one_line(lone_host: Host) -> None:
-    """On a disk that has become read-only."""
-    path = written(lone_host)
+def with_a_read_only_journal(host: Host, *args: str) -> Ran:
+    """Run `once` where the disk under the journal has become read-only."""
     read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
-    line = [str(ONCE), "flush", "--drop", "postgresql://once@db0/ops"]
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", read_only, str(lone_host.journal), *line],
-        env=lone_host.environ,
+        ["unshare", "--mount", "sh", "-c", read_only, str(host.journal), str(ONCE), *args],
+        env=host.environ,
         capture_output=True,
         check=False,
         timeout=60,
     )
+    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_an_outcome_that_cannot_be_dropped_is_one_line(lone_host: Host) -> None:
+    """On a disk that has become read-only."""
+    path = written(lone_host)
+    done = with_a_read_only_journal(lone_host, "flush", "--drop", "postgresql://once@db0/ops")
 
     why = f"What waits in {lone_host.journal} could not be dropped: Read-only file system"
-    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"once flush: {why}\n")
+    assert done == Ran(2, b"", f"once flush: {why}\n")
     assert path.exists()
 
 
@@ -325,17 +330,9 @@ def test_a_journal_that_cannot_be_emptied_keeps_nothing_from_starting(lone_host:
         ((token,),) = record.execute("select token from run").fetchall()
     number = {"number": 1, "token": token} if is_known else {}
     path = written(lone_host, identity="", store=address, **number)
-    read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
-    line = [str(ONCE), "lock", "--task", "next", "--", "echo", "started"]
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", read_only, str(lone_host.journal), *line],
-        env=lone_host.environ,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = with_a_read_only_journal(lone_host, "lock", "--task", "next", "--", "echo", "started")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"started\n", b"")
+    assert done == Ran(0, b"started\n", "")
     assert path.exists()
 
 
