@@ -6,10 +6,11 @@ long as `db_wait`; the token is made once, so that a claim whose answer was lost
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from once.clock import Clock, Fired, jittered
+from once.entry import Entry
 from once.errors import ClockOff, OnceError, TaskNameTaken, Unreachable
 from once.instants import in_words, rfc3339
 from once.journal import Journal
@@ -174,10 +175,9 @@ class Admission:
             return
         delivery = self._journal.deliver(self._store, clock=self._clock, within=DELIVERS_FOR)
         if delivery.recorded:
-            self._voice.detail(f"recorded {len(delivery.recorded)} outcomes that waited in {self._journal.directory}")
+            self._voice.detail(f"recorded {_outcomes(delivery.recorded)} that waited in {self._journal.directory}")
         if delivery.unknown:
-            outcomes = "1 outcome" if len(delivery.unknown) == 1 else f"{len(delivery.unknown)} outcomes"
-            told = f"{self._store.name} does not know the run of {outcomes} that waited here"
+            told = f"{self._store.name} does not know the run of {_outcomes(delivery.unknown)} that waited here"
             self._voice.say(f"{told}; set aside in {self._journal.directory}")
 
     def _sight(self, facts: Facts) -> None:
@@ -221,6 +221,10 @@ class Admission:
             self._store.close()
         self._clock.sleep(pause)
         return True
+
+
+def _outcomes(entries: Sequence[Entry]) -> str:
+    return "1 outcome" if len(entries) == 1 else f"{len(entries)} outcomes"
 
 
 class _Pauses:
