@@ -39,6 +39,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         databases.close_room(config.stash[_caretaker])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Behind a pooler everything is the server's once more, which takes minutes."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec and callspec.params.get("store_kind") == "pgbouncer":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def server() -> Server:
     """A PostgreSQL server, with the template of a migrated database."""

@@ -19,22 +19,12 @@ import pytest
 
 from tests.acceptance.own_server import OwnServer
 
-HERE = Path(__file__).parent
 ONCE = Path(sys.executable).with_name("once")
 PATIENCE = 60.0
 """Seconds after which an event that does not come is a failure. Nothing is asserted about how soon it comes."""
 
 OUTLASTS_A_START = "12s"
 """A lease or a pause whose end is waited for, after starts that must come before it, on a loaded machine too."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a pooler changes the conformance ring holds; here it is the server's tests once more, which take minutes."""
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        if item.path.parent == HERE and callspec and callspec.params.get("store_kind") == "pgbouncer":
-            item.add_marker(pytest.mark.slow)
 
 
 @dataclass

@@ -54,7 +54,7 @@ QUICK = ("beats", "succeeds")
 """The acts that take no lock of the task's, and so really come between."""
 
 
-@pytest.fixture(params=["postgres", pytest.param("pgbouncer", marks=pytest.mark.slow)])
+@pytest.fixture(params=["postgres", "pgbouncer"])
 def store_kind(request: pytest.FixtureRequest) -> str:
     """A file has one writer."""
     kind: str = request.param
