@@ -129,7 +129,7 @@ class Admission:
 
         Until then none ends us at once, also between two tries.
         """
-        self._arrivals.note_for_good()
+        self._arrivals.only_note()
         if self._sent is None:
             self._sent = self._clock.boottime()
         self._unanswered = True

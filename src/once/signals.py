@@ -64,7 +64,7 @@ class Arrivals:
             if signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, self._arrived)
 
-    def note_for_good(self) -> None:
+    def only_note(self) -> None:
         """From now on, until `raise_again`, signals are only noted: a run is at stake."""
         self._noting = True
 

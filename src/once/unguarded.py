@@ -57,7 +57,7 @@ class Unguarded:
         self._ports.voice.say(
             f"{away.message}; the command runs UNGUARDED (--db-down run), and other hosts may run it too"
         )
-        self._ports.arrivals.note_for_good()
+        self._ports.arrivals.only_note()
         if self._ports.arrivals.waiting():
             self.was_stopped = True
             return 128 + (self._ports.arrivals.take() or 0)

@@ -119,7 +119,7 @@ def test_what_is_no_file_is_not_replaced_by_one(kind: str, once: Once, store: St
     before = path.lstat()
     status, out, err = once("--write", str(path))
 
-    assert (status, out, err) == (2, "", f"once metrics: {path} could not be written: it is no regular file\n")
+    assert (status, out, err) == (2, "", f"once metrics: {path} could not be written: it is not a regular file\n")
     assert path.lstat() == before
 
 

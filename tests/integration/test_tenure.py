@@ -104,7 +104,7 @@ def test_a_command_is_run_and_its_end_recorded(scene: Scene) -> None:
 
 def test_a_signal_before_the_spawn_stops_the_run(scene: Scene) -> None:
     """128+n; nothing was started, and another start may take the slot."""
-    scene.arrivals.note_for_good()
+    scene.arrivals.only_note()
     scene.arrivals._arrived(15, None)
     status = scene.serve()
 

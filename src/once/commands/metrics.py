@@ -149,7 +149,7 @@ def _write(path: str, text: bytes) -> None:
     A rename by root would replace a device such as /dev/stdout, so only a regular file is replaced; a link is followed.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        raise FileNotWritten(path=path, why="it is no regular file")
+        raise FileNotWritten(path=path, why="it is not a regular file")
     place = os.path.realpath(path)
     draft = f"{place}.{os.getpid()}"
     try:

@@ -156,7 +156,7 @@ def main() -> int:
     parser.add_argument("--answer", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     given = parser.parse_args()
-    arrivals.note_for_good()
+    arrivals.only_note()
     try:
         return Supervised(given).run()
     except OnceError as error:
