@@ -17,11 +17,13 @@ WORKS = "echo $$; until [ -e end ]; do sleep 0.05; done; echo ended"
 STOPS = "trap 'echo stopped; exit 3' TERM; echo $$; while :; do sleep 0.05; done"
 DEAF = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
 
+THIS_HOUR = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+"""Looked at once: the hour may strike in the middle of a test."""
+
 
 def slot(number: int) -> str:
     """One of the last slots, the higher the newer."""
-    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-    return f"{now - (9 - number) * HOUR:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{THIS_HOUR - (9 - number) * HOUR:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def start(host: Host, number: int, policy: str, *command: str, more: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
